@@ -1,7 +1,7 @@
 /*
  * acl_base.h - basic types and error codes of the runtime (libascendcl).
- * Valid C99, C++11 and later. On this library a device is a share of the host's cores and a range of
- * host memory; every device pointer may be read and written by ordinary code.
+ * Valid C99, C++11 and later. On this library a device is a share of the host's cores and a range
+ * of host memory; every device pointer may be read and written by ordinary code.
  */
 #ifndef ACL_BASE_H_
 #define ACL_BASE_H_
@@ -18,10 +18,10 @@ extern "C" {
 #endif
 
 /* Handles, owned by the library. */
-typedef void *aclrtStream;
-typedef void *aclrtEvent;
-typedef void *aclrtContext;
-typedef void *aclrtDrvMemHandle;
+typedef void* aclrtStream;
+typedef void* aclrtEvent;
+typedef void* aclrtContext;
+typedef void* aclrtDrvMemHandle;
 
 /* What runtime functions return: ACL_SUCCESS or one of the codes below. */
 typedef int aclError;
@@ -84,10 +84,10 @@ static const int ACL_ERROR_PROFILING_FAILURE = 500005;
 #endif
 
 /* Codes of the device runtime. */
-#define ACL_ERROR_RT_PARAM_INVALID 107000       /* an argument has an illegal value */
-#define ACL_ERROR_RT_INVALID_DEVICEID 107001    /* no such device */
-#define ACL_ERROR_RT_CONTEXT_NULL 107002        /* the thread has no current device */
-#define ACL_ERROR_RT_STREAM_CONTEXT 107003      /* the stream belongs to another device */
+#define ACL_ERROR_RT_PARAM_INVALID 107000            /* an argument has an illegal value */
+#define ACL_ERROR_RT_INVALID_DEVICEID 107001         /* no such device */
+#define ACL_ERROR_RT_CONTEXT_NULL 107002             /* the thread has no current device */
+#define ACL_ERROR_RT_STREAM_CONTEXT 107003           /* the stream belongs to another device */
 #define ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID 107006  /* the event has no time stamp (yet) */
 #define ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL 107007 /* the end lies before the start */
 #define ACL_ERROR_RT_ADDR_UNALIGNED 107008
@@ -96,12 +96,12 @@ static const int ACL_ERROR_PROFILING_FAILURE = 500005;
 #define ACL_ERROR_RT_STREAM_NO_CB_REG 107015
 #define ACL_ERROR_RT_INVALID_MEMORY_TYPE 107016
 #define ACL_ERROR_RT_INVALID_HANDLE 107017
-#define ACL_ERROR_RT_WAIT_TIMEOUT 107019        /* a wait with a limit ran out of time */
-#define ACL_ERROR_RT_TASK_TIMEOUT 107020        /* a task of a stream ran out of time */
-#define ACL_ERROR_RT_DEVICE_TASK_ABORT 107022   /* aclrtDeviceTaskAbort ended the task */
-#define ACL_ERROR_RT_STREAM_ABORT 107023        /* aclrtDestroyStreamForce ended the task */
+#define ACL_ERROR_RT_WAIT_TIMEOUT 107019      /* a wait with a limit ran out of time */
+#define ACL_ERROR_RT_TASK_TIMEOUT 107020      /* a task of a stream ran out of time */
+#define ACL_ERROR_RT_DEVICE_TASK_ABORT 107022 /* aclrtDeviceTaskAbort ended the task */
+#define ACL_ERROR_RT_STREAM_ABORT 107023      /* aclrtDestroyStreamForce ended the task */
 #define ACL_ERROR_RT_FEATURE_NOT_SUPPORT 207000
-#define ACL_ERROR_RT_MEMORY_ALLOCATION 207001   /* out of memory */
+#define ACL_ERROR_RT_MEMORY_ALLOCATION 207001 /* out of memory */
 #define ACL_ERROR_RT_MEMORY_FREE 207002
 #define ACL_ERROR_RT_NO_DEVICE 207004
 #define ACL_ERROR_RT_RESOURCE_ALLOC_FAIL 207005
@@ -120,7 +120,7 @@ static const int ACL_ERROR_PROFILING_FAILURE = 500005;
  * environment variable HCCL_HOST_SOC_NAME says otherwise. Never NULL; the text lives as long as the
  * library.
  */
-ACL_FUNC_VISIBILITY const char *aclrtGetSocName(void);
+ACL_FUNC_VISIBILITY const char* aclrtGetSocName(void);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /*
- * acl_prof.h - profiling sessions (libascendcl). A host has no profiling hardware: sessions and masks
- * are checked, recorded and otherwise without effect; no profile is written.
+ * acl_prof.h - profiling sessions (libascendcl). A host has no profiling hardware: sessions and
+ * masks are checked, recorded and otherwise without effect; no profile is written.
  */
 #ifndef ACL_PROF_H_
 #define ACL_PROF_H_
@@ -39,10 +39,10 @@ typedef struct aclprofAicoreEvents aclprofAicoreEvents;
 /*
  * Opens the process's profiling session. profilerResultPath, length characters long, is the folder
  * for results.
- * Returns ACL_SUCCESS; ACL_ERROR_INVALID_PARAM for a NULL or empty path; ACL_ERROR_REPEAT_INITIALIZE
- * when a session is open.
+ * Returns ACL_SUCCESS; ACL_ERROR_INVALID_PARAM for a NULL or empty path;
+ * ACL_ERROR_REPEAT_INITIALIZE when a session is open.
  */
-ACL_FUNC_VISIBILITY aclError aclprofInit(const char *profilerResultPath, size_t length);
+ACL_FUNC_VISIBILITY aclError aclprofInit(const char* profilerResultPath, size_t length);
 
 /* Closes the session. Returns ACL_SUCCESS; ACL_ERROR_UNINITIALIZE without one. */
 ACL_FUNC_VISIBILITY aclError aclprofFinalize(void);
@@ -52,27 +52,27 @@ ACL_FUNC_VISIBILITY aclError aclprofFinalize(void);
  * Returns ACL_SUCCESS; ACL_ERROR_INVALID_PARAM for NULL; ACL_ERROR_UNINITIALIZE without a session;
  * ACL_ERROR_PROF_ALREADY_RUN when recording.
  */
-ACL_FUNC_VISIBILITY aclError aclprofStart(const aclprofConfig *profilerConfig);
+ACL_FUNC_VISIBILITY aclError aclprofStart(const aclprofConfig* profilerConfig);
 
 /*
  * Ends recording.
  * Returns ACL_SUCCESS; ACL_ERROR_INVALID_PARAM for NULL; ACL_ERROR_UNINITIALIZE without a session;
  * ACL_ERROR_PROF_NOT_RUN when not recording.
  */
-ACL_FUNC_VISIBILITY aclError aclprofStop(const aclprofConfig *profilerConfig);
+ACL_FUNC_VISIBILITY aclError aclprofStop(const aclprofConfig* profilerConfig);
 
 /*
  * Makes a configuration for the deviceNums devices of deviceIdList and the kinds of dataTypeConfig;
  * aicoreEvents must be NULL. Returns NULL when an argument is illegal or memory runs out. Give it
  * back with aclprofDestroyConfig.
  */
-ACL_FUNC_VISIBILITY aclprofConfig *aclprofCreateConfig(uint32_t *deviceIdList, uint32_t deviceNums,
+ACL_FUNC_VISIBILITY aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums,
                                                        aclprofAicoreMetrics aicoreMetrics,
-                                                       const aclprofAicoreEvents *aicoreEvents,
+                                                       aclprofAicoreEvents* aicoreEvents,
                                                        uint64_t dataTypeConfig);
 
 /* Frees a configuration. Returns ACL_SUCCESS; ACL_ERROR_INVALID_PARAM for NULL. */
-ACL_FUNC_VISIBILITY aclError aclprofDestroyConfig(const aclprofConfig *profilerConfig);
+ACL_FUNC_VISIBILITY aclError aclprofDestroyConfig(const aclprofConfig* profilerConfig);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /*
  * hccl_res.h - resources of a communicator and descriptions of its end points (libhcomm, libhccl).
- * The interfaces of Ascend HCCL for kernels that run on a device (threads, channels, engine contexts)
- * have no meaning on a host and are not declared.
+ * The interfaces of Ascend HCCL for kernels that run on a device (threads, channels, engine
+ * contexts) have no meaning on a host and are not declared.
  */
 #ifndef HCCL_RES_H
 #define HCCL_RES_H
@@ -86,16 +86,14 @@ typedef struct {
   CommProtocol protocol;
   CommAddr commAddr;
   EndpointLoc loc;
-  __extension__ union {
-    uint8_t raws[52];
-  };
+  __extension__ union { uint8_t raws[52]; };
 } EndpointDesc;
 
 /*
  * Sets num descriptions to "nothing": all bytes 0xFF, kinds RESERVED. Returns 0, or HCCL_E_PTR for
  * NULL with num > 0.
  */
-static inline int32_t EndpointDescInit(EndpointDesc *endpoint, uint32_t num) {
+static inline int32_t EndpointDescInit(EndpointDesc* endpoint, uint32_t num) {
   uint32_t i;
   for (i = 0; i < num; ++i) {
     if (endpoint == NULL) {
@@ -114,7 +112,7 @@ static inline int32_t EndpointDescInit(EndpointDesc *endpoint, uint32_t num) {
  * owns and allocates at the first call; peers on the server can map it. Do not use it while
  * collectives of the communicator run.
  */
-HcclResult HcclGetHcclBuffer(HcclComm comm, void **buffer, uint64_t *size);
+HcclResult HcclGetHcclBuffer(HcclComm comm, void** buffer, uint64_t* size);
 
 #ifdef __cplusplus
 }

@@ -13,13 +13,13 @@ extern "C" {
 #endif
 
 /* A communicator: one rank's membership in a group of ranks. Owned by the library. */
-typedef void *HcclComm;
+typedef void* HcclComm;
 
 /* A connection handle of the one-sided interfaces. Owned by the library. */
-typedef void *HcclConn;
+typedef void* HcclConn;
 
 /* A registered symmetric memory window (HcclCommSymWinRegister). Owned by the library. */
-typedef void *HcclCommSymWindow;
+typedef void* HcclCommSymWindow;
 
 /* What every HCCL function returns. */
 typedef enum {
@@ -93,7 +93,8 @@ typedef union HcclConfigValue {
   int32_t value;
 } HcclConfigValue;
 
-/* Constants: typed in C++, macros in C, where they size arrays too. Lengths include the final NUL. */
+/* Constants: typed in C++, macros in C, where they size arrays too. Lengths include the final NUL.
+ */
 #ifdef __cplusplus
 const uint32_t HCCL_ROOT_INFO_BYTES = 4108;
 const uint32_t COMM_NAME_MAX_LENGTH = 128;
@@ -155,10 +156,10 @@ typedef struct HcclRootInfoDef {
  */
 typedef struct HcclCommConfigDef {
   char reserved[HCCL_COMM_CONFIG_INFO_BYTES]; /* size, magic word and version: not for the caller */
-  uint32_t hcclBufferSize;       /* staging buffer, MB, at least 1 */
-  uint32_t hcclDeterministic;    /* 0 off, 1 on, 2 strict */
-  char hcclCommName[COMM_NAME_MAX_LENGTH]; /* unique among this process's communicators */
-  char hcclUdi[UDI_MAX_LENGTH];  /* free text for logs */
+  uint32_t hcclBufferSize;                    /* staging buffer, MB, at least 1 */
+  uint32_t hcclDeterministic;                 /* 0 off, 1 on, 2 strict */
+  char hcclCommName[COMM_NAME_MAX_LENGTH];    /* unique among this process's communicators */
+  char hcclUdi[UDI_MAX_LENGTH];               /* free text for logs */
   uint32_t hcclOpExpansionMode;  /* 0 default, 1 host; the others are accepted, see porting notes */
   uint32_t hcclRdmaTrafficClass; /* 0..255, a multiple of 4 */
   uint32_t hcclRdmaServiceLevel; /* 0..7 */
@@ -166,7 +167,7 @@ typedef struct HcclCommConfigDef {
   uint64_t hcclJobID;            /* the job's number, for logs */
   uint8_t aclGraphZeroCopyEnable; /* 0 or 1 */
   int32_t hcclExecTimeOut;        /* seconds that an operation waits for a peer, 0 = for ever */
-  char hcclAlgo[HCCL_COMM_ALGO_MAX_LENGTH]; /* grammar of HCCL_ALGO */
+  char hcclAlgo[HCCL_COMM_ALGO_MAX_LENGTH];                /* grammar of HCCL_ALGO */
   char hcclRetryEnable[HCCL_COMM_RETRY_ENABLE_MAX_LENGTH]; /* grammar of HCCL_OP_RETRY_ENABLE */
   char hcclRetryParams[HCCL_COMM_RETRY_PARAMS_MAX_LENGTH]; /* grammar of HCCL_OP_RETRY_PARAMS */
   char hcclBufferName[BUFFER_NAME_MAX_LENGTH]; /* communicators of one name share staging */
@@ -192,16 +193,12 @@ typedef enum {
   HCCL_COMM_CONFIG_RESERVED
 } HcclCommConfigCapability;
 
-typedef enum {
-  HCCL_SEND = 0,
-  HCCL_RECV = 1,
-  HCCL_SEND_RECV_RESERVED
-} HcclSendRecvType;
+typedef enum { HCCL_SEND = 0, HCCL_RECV = 1, HCCL_SEND_RECV_RESERVED } HcclSendRecvType;
 
 /* One entry of HcclBatchSendRecv. */
 typedef struct HcclSendRecvItemDef {
   HcclSendRecvType sendRecvType;
-  void *buf;             /* count elements */
+  void* buf;             /* count elements */
   uint64_t count;        /* elements */
   HcclDataType dataType; /* the same at both ends */
   uint32_t remoteRank;   /* may be this rank */
