@@ -3,6 +3,10 @@
 function(hccl_room name)
   cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  if(NOT sources)  # a room of headers so far
+    set(sources ${CMAKE_CURRENT_BINARY_DIR}/empty.cc)
+    file(WRITE ${sources} "")
+  endif()
   add_library(${name} STATIC ${sources})
   target_link_libraries(${name} PUBLIC hccl_options ${arg_DEPS})
   set_property(GLOBAL APPEND PROPERTY HCCL_ROOMS ${name})
