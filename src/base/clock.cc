@@ -5,9 +5,9 @@
 namespace hccl {
 namespace {
 
-std::tm localTime(uint64_t us) {
+tm localTime(uint64_t us) {
   const auto seconds = static_cast<time_t>(us / 1000000);
-  std::tm parts{};
+  tm parts{};
   localtime_r(&seconds, &parts);
   return parts;
 }
@@ -21,14 +21,14 @@ uint64_t wallClockUs() {
 }
 
 std::string wallClockText(uint64_t us) {
-  const std::tm t = localTime(us);
+  const tm t = localTime(us);
   return fmt::format("{:04}-{:02}-{:02}-{:02}:{:02}:{:02}.{:03}.{:03}", t.tm_year + 1900,
                      t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, us / 1000 % 1000,
                      us % 1000);
 }
 
 std::string wallClockFileStamp(uint64_t us) {
-  const std::tm t = localTime(us);
+  const tm t = localTime(us);
   return fmt::format("{:04}{:02}{:02}{:02}{:02}{:02}{:03}", t.tm_year + 1900, t.tm_mon + 1,
                      t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, us / 1000 % 1000);
 }

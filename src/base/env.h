@@ -98,6 +98,7 @@ struct EnvVariable {
   std::string_view type;   // "integer", "boolean", "list", ...
   std::string_view range;  // legal values, for people
   std::string_view defaultValue;
+  std::string_view unit;    // "s", "M", "KB" or nothing
   std::string_view expect;  // the "Expected value" of EI0001
   std::string_view description;
   std::string_view notes;               // support notes, differences on a host

@@ -1,7 +1,7 @@
 // Status and Result: how every internal function reports an error.
-// A Status carries the HcclResult that the C border returns, the EI code a user looks up (0 when the
-// error is internal), the text, and the rank that is to blame when there is one. The first cause is
-// kept: consequences are never written over it.
+// A Status carries the HcclResult that the C border returns, the EI code a user looks up (0 when
+// the error is internal), the text, and the rank that is to blame when there is one. The first
+// cause is kept: consequences are never written over it.
 #pragma once
 
 #include <memory>
@@ -20,10 +20,9 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   Status(HcclResult code, std::string text, int eiCode = 0, int culprit = kNoRank)
-      : detail_(code == HCCL_SUCCESS
-                    ? nullptr
-                    : std::make_shared<const Detail>(Detail{code, eiCode, culprit, std::move(text)})) {
-  }
+      : detail_(code == HCCL_SUCCESS ? nullptr
+                                     : std::make_shared<const Detail>(
+                                           Detail{code, eiCode, culprit, std::move(text)})) {}
 
   static Status ok() { return {}; }
 
@@ -51,7 +50,7 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}        // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
   Result(Status status) : value_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
 
   bool isOk() const { return value_.index() == 0; }
@@ -73,9 +72,9 @@ class [[nodiscard]] Result {
 #define HCCL_CONCAT(a, b) HCCL_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when `expr` is not OK.
-#define HCCL_RETURN_IF_ERROR(expr)                     \
-  do {                                                 \
-    if (auto st_ = (expr); !st_.isOk()) return st_;    \
+#define HCCL_RETURN_IF_ERROR(expr)                  \
+  do {                                              \
+    if (auto st_ = (expr); !st_.isOk()) return st_; \
   } while (false)
 
 // HCCL_ASSIGN_OR_RETURN(auto x, expr): x = *expr, or returns its status.

@@ -1,0 +1,193 @@
+#include "src/base/algo_config.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace hccl {
+namespace {
+
+constexpr std::pair<std::string_view, AlgoToken> kTokens[] = {
+    {"null", AlgoToken::kNull},          {"NA", AlgoToken::kNa},
+    {"ring", AlgoToken::kRing},          {"pipeline", AlgoToken::kPipeline},
+    {"fullmesh", AlgoToken::kFullMesh},  {"H-D_R", AlgoToken::kHalvingDoubling},
+    {"pairwise", AlgoToken::kPairwise},  {"NHR", AlgoToken::kNhr},
+    {"NHR_V1", AlgoToken::kNhrV1},       {"AHC", AlgoToken::kAhc},
+    {"AHC_BROKE", AlgoToken::kAhcBroke}, {"NB", AlgoToken::kNb},
+};
+
+constexpr std::pair<std::string_view, AlgoOp> kOps[] = {
+    {"allgather", AlgoOp::kAllGather}, {"reducescatter", AlgoOp::kReduceScatter},
+    {"allreduce", AlgoOp::kAllReduce}, {"broadcast", AlgoOp::kBroadcast},
+    {"reduce", AlgoOp::kReduce},       {"scatter", AlgoOp::kScatter},
+    {"alltoall", AlgoOp::kAllToAll},   {"send", AlgoOp::kSend},
+    {"receive", AlgoOp::kReceive},     {"gather", AlgoOp::kGather},
+    {"sendrecv", AlgoOp::kSendRecv},
+};
+
+std::optional<AlgoToken> findToken(std::string_view text) {
+  for (const auto& [name, token] : kTokens) {
+    if (name == text) return token;
+  }
+  return std::nullopt;
+}
+
+std::optional<AlgoOp> findOp(std::string_view text) {
+  for (const auto& [name, op] : kOps) {
+    if (name == text) return op;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+// "level0:NA;level1:ring": each level at most once.
+std::optional<AlgoLevels> parseLevels(std::string_view text) {
+  AlgoLevels levels{};
+  std::array<bool, 4> seen{};
+  const auto parts = split(text, ';');
+  if (parts.size() > levels.size()) return std::nullopt;
+  for (const std::string_view part : parts) {
+    const size_t colon = part.find(':');
+    if (colon == std::string_view::npos || colon != 6 || !part.starts_with("level")) {
+      return std::nullopt;
+    }
+    const int index = part[5] - '0';
+    const auto token = findToken(part.substr(colon + 1));
+    if (index < 0 || index > 3 || !token || std::exchange(seen[static_cast<size_t>(index)], true)) {
+      return std::nullopt;
+    }
+    levels[static_cast<size_t>(index)] = *token;
+  }
+  return levels;
+}
+
+class Rules {
+ public:
+  explicit Rules(std::vector<std::string>* warnings) : warnings_(warnings) {}
+
+  // Drops what has no effect for `op`, with a line for each.
+  AlgoLevels apply(AlgoOp op, AlgoLevels levels) {
+    if (levels[0] != AlgoToken::kUnset && levels[0] != AlgoToken::kNa &&
+        levels[0] != AlgoToken::kNull) {
+      warn(op, 0, levels[0]);
+      levels[0] = AlgoToken::kNa;
+    }
+    const bool meshAtLevel1 =
+        levels[1] == AlgoToken::kFullMesh || levels[1] == AlgoToken::kPairwise;
+    if (meshAtLevel1 && op != AlgoOp::kAllToAll) {
+      warn(op, 1, levels[1]);
+      levels[1] = AlgoToken::kUnset;
+    }
+    switch (levels[2]) {
+      case AlgoToken::kUnset:
+      case AlgoToken::kNa:
+      case AlgoToken::kNull:
+      case AlgoToken::kRing:
+      case AlgoToken::kHalvingDoubling:
+      case AlgoToken::kNhr:
+      case AlgoToken::kNb:
+      case AlgoToken::kPipeline:
+        break;
+      default:
+        if (!(levels[2] == AlgoToken::kAhc && levels[1] == AlgoToken::kAhc)) {
+          warn(op, 2, levels[2]);
+          levels[2] = AlgoToken::kUnset;
+        }
+    }
+    if (levels[1] == AlgoToken::kAhc) levels[2] = AlgoToken::kAhc;
+    return levels;
+  }
+
+ private:
+  void warn(AlgoOp op, int level, AlgoToken token) {
+    if (warnings_ == nullptr) return;
+    const std::string line = fmt::format("hccl algo op {}: level{}:{} is not supported, ignored",
+                                         toString(op), level, toString(token));
+    if (std::find(warnings_->begin(), warnings_->end(), line) == warnings_->end()) {
+      warnings_->push_back(line);
+    }
+  }
+
+  std::vector<std::string>* warnings_;
+};
+
+// "<op>=<levels>/<op>=<levels>[/others=<levels>]"
+bool parsePerOp(std::string_view text, AlgoConfig* config, Rules* rules) {
+  std::array<bool, kAlgoOpCount> seen{};
+  bool closed = false;  // "others" takes what is left, so nothing may follow
+  for (const std::string_view part : split(text, '/')) {
+    const size_t equals = part.find('=');
+    if (closed || equals == std::string_view::npos) return false;
+    const std::string_view name = part.substr(0, equals);
+    const auto levels = parseLevels(part.substr(equals + 1));
+    if (!levels || (*levels)[0] == AlgoToken::kNull) return false;
+    if (name == "others") {
+      closed = true;
+      for (size_t i = 0; i < kAlgoOpCount; ++i) {
+        if (!seen[i]) config->perOp[i] = rules->apply(static_cast<AlgoOp>(i), *levels);
+      }
+      continue;
+    }
+    const auto op = findOp(name);
+    if (!op || std::exchange(seen[static_cast<size_t>(*op)], true)) return false;
+    config->perOp[static_cast<size_t>(*op)] = rules->apply(*op, *levels);
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view toString(AlgoToken token) {
+  for (const auto& [name, value] : kTokens) {
+    if (value == token) return name;
+  }
+  return "";
+}
+
+std::string_view toString(AlgoOp op) {
+  for (const auto& [name, value] : kOps) {
+    if (value == op) return name;
+  }
+  return "";
+}
+
+std::optional<AlgoConfig> parseAlgoConfig(std::string_view text,
+                                          std::vector<std::string>* warnings) {
+  AlgoConfig config;
+  std::remove_copy(text.begin(), text.end(), std::back_inserter(config.text), ' ');
+  if (config.text.empty()) return config;
+  Rules rules(warnings);
+  if (config.text.find('=') != std::string::npos) {
+    if (!parsePerOp(config.text, &config, &rules)) return std::nullopt;
+    return config;
+  }
+  const auto levels = parseLevels(config.text);
+  if (!levels) return std::nullopt;
+  config.flat = (*levels)[0] == AlgoToken::kNull;
+  const bool meshAtLevel1 =
+      (*levels)[1] == AlgoToken::kFullMesh || (*levels)[1] == AlgoToken::kPairwise;
+  // One line for a form that means all operations, not one for each of them.
+  Rules quiet(nullptr);
+  rules.apply(meshAtLevel1 ? AlgoOp::kAllReduce : AlgoOp::kAllToAll, *levels);
+  for (size_t i = 0; i < kAlgoOpCount; ++i) {
+    config.perOp[i] = quiet.apply(static_cast<AlgoOp>(i), *levels);
+  }
+  return config;
+}
+
+std::string algoLevelsText(const AlgoLevels& levels) {
+  return fmt::format("config level0:{}, level1:{}, level2:{}, level3:{}", toString(levels[0]),
+                     toString(levels[1]), toString(levels[2]), toString(levels[3]));
+}
+
+}  // namespace hccl
