@@ -29,6 +29,12 @@ write_basic_package_version_file(${made}/hcclConfigVersion.cmake COMPATIBILITY S
 install(FILES ${made}/hccl.pc DESTINATION lib64/pkgconfig)
 install(FILES ${made}/hcclConfig.cmake ${made}/hcclConfigVersion.cmake
         DESTINATION lib64/cmake/hccl)
+# find_package looks into lib64 only on systems that use such a folder: a signpost where it always does.
+foreach(part hcclConfig hcclConfigVersion)
+  file(WRITE ${made}/signpost/${part}.cmake
+       "include(\"\${CMAKE_CURRENT_LIST_DIR}/../../../lib64/cmake/hccl/${part}.cmake\")\n")
+endforeach()
+install(DIRECTORY ${made}/signpost/ DESTINATION share/cmake/hccl)
 install(PROGRAMS ${made}/set_env.sh DESTINATION .)
 
 set(CPACK_GENERATOR DEB)

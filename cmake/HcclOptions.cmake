@@ -2,7 +2,8 @@
 add_library(hccl_options INTERFACE)
 target_include_directories(hccl_options INTERFACE ${PROJECT_SOURCE_DIR}/include
                                                   ${PROJECT_SOURCE_DIR})
-target_compile_options(hccl_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+target_compile_options(hccl_options INTERFACE -Wall -Wextra -Wshadow
+                                              $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
                                               -fno-math-errno -ffp-contract=off)
 if(HCCL_WERROR)
   target_compile_options(hccl_options INTERFACE -Werror)
