@@ -1,0 +1,18 @@
+// The algorithms of this folder; algorithms/registry.cc lists them.
+#pragma once
+
+#include <vector>
+
+#include "src/plan/algorithm.h"
+
+namespace hccl::algorithms {
+
+const plan::StageAlgorithm& ring();
+const plan::StageAlgorithm& mesh();
+const plan::StageAlgorithm& nhr();
+const plan::StageAlgorithm& pairwise();
+
+// The root collects block q out of member q's buffer `from`, nearest first (one round).
+void gatherBlocks(const plan::StageArgs& args, plan::Buffer from, std::vector<plan::Move>& out);
+
+}  // namespace hccl::algorithms

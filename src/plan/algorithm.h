@@ -1,0 +1,65 @@
+// StageAlgorithm: one algorithm on one group of ranks, a pure function of (stage, round, rank).
+// Every file in algorithms/ implements one and registers it by a row of the registry.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "src/plan/moves.h"
+
+namespace hccl::plan {
+
+enum class StageOp : uint8_t {
+  kReduceScatter,  // member i ends with block i reduced in kOutput; partial results in kScratch
+  kAllGather,      // block i comes from member i's kInput; all end in everyone's kOutput
+  kAllReduce,      // partial results in kOutput
+  kBroadcast,      // from the root's kInput to everyone else's kOutput
+  kScatter,        // block i from the root's kInput to member i's kOutput; in transit in kScratch
+  kGather,         // block i from member i's kInput to the root's kOutput
+  kReduce,         // all blocks to the root's kOutput; partial results in kScratch
+  kAllToAll,       // block j of member i's kInput to block i of member j's kOutput
+};
+
+struct StageArgs {
+  StageOp op = StageOp::kAllReduce;
+  uint32_t size = 1;   // members; ranks in moves are member indices
+  uint32_t root = 0;   // member index
+  bool oneShot = false;  // the variant for small data, which keeps the data in one block
+};
+
+class StageAlgorithm {
+ public:
+  virtual ~StageAlgorithm() = default;
+  virtual bool supports(StageOp op) const = 0;
+  virtual bool supportsOneShot(StageOp) const { return false; }
+  virtual uint32_t rounds(const StageArgs& args) const = 0;
+  // Blocks into which the stage's data is cut.
+  virtual uint32_t blocks(const StageArgs& args) const { return args.oneShot ? 1 : args.size; }
+  // Appends the moves that `owner` makes in `round`. For each ordered pair of members there is
+  // at most one move per round in which one reads from or writes to the other.
+  virtual void moves(const StageArgs& args, uint32_t round, uint32_t owner,
+                     std::vector<Move>& out) const = 0;
+};
+
+// A row of the registry.
+struct AlgorithmRow {
+  uint8_t id;               // part of the signature
+  const char* token;        // as in HCCL_ALGO
+  const char* logName;      // as in AlgType(level 0-1-2)
+  const char* description;
+  const StageAlgorithm* algorithm;
+};
+
+// All rows, in the order of registration in algorithms/registry.cc.
+const std::vector<AlgorithmRow>& algorithmRows();
+// nullptr when there is no such token.
+const AlgorithmRow* findAlgorithm(const std::string& token);
+
+inline uint32_t ceilLog2(uint32_t n) {
+  uint32_t k = 0;
+  while ((uint64_t{1} << k) < n) ++k;
+  return k;
+}
+
+}  // namespace hccl::plan
