@@ -33,7 +33,7 @@ std::string row(const EnvVariable& v) {
 std::string environmentMarkdown() {
   std::string text =
       "# Environment variables\n\n"
-      "Made by `gen_env_docs` from the table in `src/base/env_table.cc`; change that table, not "
+      "Made by `gen_docs` from the table in `src/base/env_table.cc`; change that table, not "
       "this "
       "file.\n\n"
       "All variables are read once, at the first HCCL call of a process, in the order below. The "

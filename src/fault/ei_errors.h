@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,7 +43,8 @@ enum class Ei : int {
 struct EiInfo {
   Ei code;
   std::string_view title;
-  std::string_view text;  // "%s" for each argument
+  std::string_view text;      // "%s" for each argument
+  std::string_view keywords;  // "[L1][L2]" of the log line
   std::string_view cause;
   std::string_view solution;
 };
@@ -68,9 +70,11 @@ std::string screenText(const Status& status);
 // Stores the error for the calling thread (the first one is kept until it is read) and logs it as
 // "<keywords>errNo[0x0000000005000001] text". `keywords` is "[L1][L2]"; empty takes the code's own.
 // An OK status does nothing.
-void reportError(const Status& status, std::string_view keywords = {});
+void reportError(const Status& status, std::string_view keywords = {},
+                 std::source_location where = std::source_location::current());
 // The same for an error that no API call is there to return: any thread's next read may take it.
-void reportAsyncError(const Status& status, std::string_view keywords = {});
+void reportAsyncError(const Status& status, std::string_view keywords = {},
+                      std::source_location where = std::source_location::current());
 
 // What aclGetRecentErrMsg returns: the calling thread's first unread error, else the process' first
 // unread asynchronous one, else nullptr. Reading clears it; the text lives until the thread's next
