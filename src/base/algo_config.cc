@@ -121,26 +121,28 @@ class Rules {
   std::vector<std::string>* warnings_;
 };
 
-// "<op>=<levels>/<op>=<levels>[/others=<levels>]"
+// "<op>=<levels>/<op>=<levels>[/others=<levels>]"; wherever it stands, "others" means the
+// operations that no other part names.
 bool parsePerOp(std::string_view text, AlgoConfig* config, Rules* rules) {
   std::array<bool, kAlgoOpCount> seen{};
-  bool closed = false;  // "others" takes what is left, so nothing may follow
+  std::optional<AlgoLevels> others;
   for (const std::string_view part : split(text, '/')) {
     const size_t equals = part.find('=');
-    if (closed || equals == std::string_view::npos) return false;
+    if (equals == std::string_view::npos) return false;
     const std::string_view name = part.substr(0, equals);
     const auto levels = parseLevels(part.substr(equals + 1));
     if (!levels || (*levels)[0] == AlgoToken::kNull) return false;
     if (name == "others") {
-      closed = true;
-      for (size_t i = 0; i < kAlgoOpCount; ++i) {
-        if (!seen[i]) config->perOp[i] = rules->apply(static_cast<AlgoOp>(i), *levels);
-      }
+      if (others) return false;
+      others = levels;
       continue;
     }
     const auto op = findOp(name);
     if (!op || std::exchange(seen[static_cast<size_t>(*op)], true)) return false;
     config->perOp[static_cast<size_t>(*op)] = rules->apply(*op, *levels);
+  }
+  for (size_t i = 0; others && i < kAlgoOpCount; ++i) {
+    if (!seen[i]) config->perOp[i] = rules->apply(static_cast<AlgoOp>(i), *others);
   }
   return true;
 }
@@ -177,8 +179,8 @@ std::optional<AlgoConfig> parseAlgoConfig(std::string_view text,
   const bool meshAtLevel1 =
       (*levels)[1] == AlgoToken::kFullMesh || (*levels)[1] == AlgoToken::kPairwise;
   // One line for a form that means all operations, not one for each of them.
-  Rules quiet(nullptr);
   rules.apply(meshAtLevel1 ? AlgoOp::kAllReduce : AlgoOp::kAllToAll, *levels);
+  Rules quiet(nullptr);
   for (size_t i = 0; i < kAlgoOpCount; ++i) {
     config.perOp[i] = quiet.apply(static_cast<AlgoOp>(i), *levels);
   }

@@ -145,7 +145,7 @@ constexpr EnvVariable kTable[] = {
      "none", "",
      "level0:NA;level1:<algo> or <op0>=level0:NA;level1:<algo0>/<op1>=level0:NA;level1:<algo1>",
      "Algorithm of each level, for all operations or for each. OP: allgather, reducescatter, "
-     "allreduce, broadcast, reduce, scatter, alltoall, and others for the rest (last).",
+     "allreduce, broadcast, reduce, scatter, alltoall, and others for the rest.",
      "level0:null makes one flat level. What an operation does not offer falls back to the "
      "library's own choice.",
      algo},

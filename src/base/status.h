@@ -58,6 +58,7 @@ class [[nodiscard]] Result {
   T& value() { return std::get<0>(value_); }
   const T& value() const { return std::get<0>(value_); }
   T& operator*() { return value(); }
+  const T& operator*() const { return value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
   Status status() const { return isOk() ? Status() : std::get<1>(value_); }
