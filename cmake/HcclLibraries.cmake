@@ -1,14 +1,16 @@
 # The shared libraries: the private engine libhccl_host, made of every room, and the C doors in front
 # of it. A door is built once the room that implements it exists. hccl_program(TARGET) makes an
-# executable use the doors and installs it into bin/.
+# executable use the doors and installs it into bin/. The target `prefix` builds what is installed.
 set(HCCL_ABI 1)
 set(HCCL_DOORS ${PROJECT_SOURCE_DIR}/src/doors)
+add_custom_target(prefix)
 
 get_property(rooms GLOBAL PROPERTY HCCL_ROOMS)
 list(REMOVE_ITEM rooms hccl_verify)  # for tests and tools only
 
 # Names a library's ABI, hides what its version script does not list, and finds its siblings.
 function(hccl_shared name script)
+  add_dependencies(prefix ${name})
   set_target_properties(${name} PROPERTIES
     SOVERSION ${HCCL_ABI} VERSION ${HCCL_ABI}.${PROJECT_VERSION}
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib64
@@ -36,6 +38,7 @@ function(hccl_program name)
   target_link_libraries(${name} PRIVATE hccl::hccl hccl::ascendcl)
   set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib64")
   install(TARGETS ${name} RUNTIME DESTINATION bin)
+  add_dependencies(prefix ${name})
 endfunction()
 
 if(rooms)
