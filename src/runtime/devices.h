@@ -1,0 +1,14 @@
+// Devices: how many there are, and which one is the calling thread's.
+#pragma once
+
+#include <cstdint>
+
+namespace hccl::runtime {
+
+// -1: none.
+void setCurrentDevice(int32_t device);
+
+// Physical cores of the host (of the container's CPU set), by hwloc; at least 1.
+uint32_t physicalCores();
+
+}  // namespace hccl::runtime

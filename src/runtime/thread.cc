@@ -1,0 +1,31 @@
+#include "src/runtime/thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <system_error>
+
+namespace hccl::runtime {
+
+Result<Thread> Thread::start(const std::string& name, std::function<void()> body) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the new thread
+  Thread made;
+  Status status;
+  try {
+    made.thread_ = std::thread([name, body = std::move(body)] {
+      pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+      body();
+    });
+  } catch (const std::system_error& error) {
+    status = Status(HCCL_E_SYSCALL,
+                    "thread '" + name + "' could not be started: " + std::string(error.what()));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!status.isOk()) return status;
+  return made;
+}
+
+}  // namespace hccl::runtime
