@@ -86,8 +86,11 @@ struct Fp16 {
     const auto nan = hn::Gt(order, hn::Set(di, 0x7F800000));
     half = hn::IfThenElse(hn::RebindMask(d, large), hn::Set(d, 0x7C00u), half);
     half = hn::IfThenElse(hn::RebindMask(d, nan), hn::Set(d, 0x7E00u), half);
-    half = hn::IfThenElse(hn::RebindMask(d, hn::Lt(order, hn::Set(di, 0x38800000))),
-                          denormal(magnitude), half);
+    const auto small = hn::RebindMask(d, hn::Lt(order, hn::Set(di, 0x38800000)));
+    // Shifts that differ from lane to lane are slow here, and such lanes are rare.
+    if (HWY_UNLIKELY(!hn::AllFalse(d, small))) {
+      half = hn::IfThenElse(small, denormal(magnitude), half);
+    }
     return hn::DemoteTo(NarrowTag(), hn::BitCast(di, hn::Or(half, sign)));
   }
   // Below 2^-14: the significand moved down to units of 2^-24 in two exact steps and one rounding

@@ -8,8 +8,8 @@
 
 namespace hccl::reduce {
 
-inline constexpr int kTypes = HCCL_DATA_TYPE_FP8E8M0 + 1;
-inline constexpr int kOps = HCCL_REDUCE_MIN + 1;
+inline constexpr unsigned kTypes = HCCL_DATA_TYPE_FP8E8M0 + 1;
+inline constexpr unsigned kOps = HCCL_REDUCE_MIN + 1;
 
 // combine() with sources >= 2, without the floating-point guard. Does the store fence itself.
 using CombineKernel = void (*)(void* const* dst, int targets, const void* const* src, int sources,

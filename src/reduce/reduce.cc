@@ -1,6 +1,7 @@
 #include "src/reduce/reduce.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
@@ -18,13 +19,32 @@ void fill(KernelTable& table) {
   fillCopyKernel(table);
 }
 
-KernelTable& kernels() {
+KernelTable& madeTable() {
   static KernelTable table = [] {
     KernelTable made;
     fill(made);
     return made;
   }();
   return table;
+}
+
+// Kept apart from the static so that a call costs one load and not a guard.
+constinit std::atomic<const KernelTable*> chosen{nullptr};
+
+const KernelTable& kernels() {
+  const KernelTable* table = chosen.load(std::memory_order_acquire);
+  if (table == nullptr) [[unlikely]] {
+    table = &madeTable();
+    chosen.store(table, std::memory_order_release);
+  }
+  return *table;
+}
+
+// Null where supported() is false.
+CombineKernel findKernel(HcclDataType type, HcclReduceOp op) {
+  const auto row = static_cast<unsigned>(type), column = static_cast<unsigned>(op);
+  if (row >= kTypes || column >= kOps) return nullptr;
+  return kernels().combine[row][column];
 }
 
 bool isFloatingPoint(HcclDataType type) {
@@ -34,6 +54,10 @@ bool isFloatingPoint(HcclDataType type) {
 
 // One source, several targets: blocks small enough to be still cached for the next target.
 void copyToAll(void* const* dst, int targets, const void* src, size_t bytes, bool streamingStores) {
+  if (targets == 1) {
+    copy(dst[0], src, bytes, streamingStores);
+    return;
+  }
   constexpr size_t kBlock = 16384;
   for (size_t at = 0; at < bytes; at += kBlock) {
     const size_t length = std::min(kBlock, bytes - at);
@@ -54,7 +78,7 @@ void copyToAll(void* const* dst, int targets, const void* src, size_t bytes, boo
 }  // namespace
 
 void chooseKernelsAgainForTest() {
-  fill(kernels());
+  fill(madeTable());
 }
 
 bool supported(HcclDataType type, HcclReduceOp op) {
@@ -109,17 +133,13 @@ void combine(void* const* dst, int targets, const void* const* src, int sources,
              HcclDataType type, HcclReduceOp op, bool streamingStores) {
   if (count == 0 || targets <= 0) return;
   if (sources == 1) {
-    const size_t bytes = count * typeSize(type);
-    if (targets == 1) {
-      copy(dst[0], src[0], bytes, streamingStores);
-    } else {
-      copyToAll(dst, targets, src[0], bytes, streamingStores);
-    }
+    copyToAll(dst, targets, src[0], count * typeSize(type), streamingStores);
     return;
   }
+  const CombineKernel kernel = findKernel(type, op);
   // A call outside the contract must not pass for a result.
-  if (!supported(type, op) || sources < 1) std::abort();
-  const CombineKernel kernel = kernels().combine[type][op];
+  if (kernel == nullptr || sources < 1) [[unlikely]]
+    std::abort();
   // MIN and MAX compare integers and need no particular environment.
   if (isFloatingPoint(type) && op <= HCCL_REDUCE_PROD) {
     const DefaultFloatEnvironment environment;
