@@ -1,0 +1,516 @@
+#include "src/executor/execution.h"
+
+#include <fmt/format.h>
+
+#include "src/executor/mismatch.h"
+#include "src/fault/ei_errors.h"
+#include "src/reduce/reduce.h"
+
+namespace hccl::executor {
+namespace {
+
+using plan::Buffer;
+using plan::BufferShape;
+using plan::Ref;
+using plan::Step;
+using plan::StepKind;
+using runtime::Poll;
+using transport::BufferRef;
+using transport::Io;
+
+// Flags of the buffer references in an entry.
+constexpr uint64_t kStagedBit = 1ULL << 62;
+constexpr uint64_t kPresentBit = 1ULL << 61;
+// Outputs of operations beyond the caches are written around them.
+constexpr uint64_t kStreamingBytes = 8ULL << 20;
+constexpr uint64_t kPollsBetweenClockReads = 64;
+
+uint64_t windowBlocks(BufferShape shape, uint32_t blocks) {
+  return shape == BufferShape::kSingle ? 1 : blocks;
+}
+
+}  // namespace
+
+void Execution::begin(const Launch& launch) {
+  launch_ = &launch;
+  plan_ = launch.plan.get();
+  lanes_.resize(plan_->lanes);
+  for (LaneState& lane : lanes_) {
+    lane.iteration = 0;
+    lane.position = 0;
+    lane.piece = 0;
+    lane.frameActive = false;
+    lane.pieceSent = false;
+  }
+  positionOf_.resize(plan_->steps.size());
+  size_t operands = 1;
+  for (const std::vector<uint32_t>& steps : plan_->laneSteps) {
+    for (uint32_t i = 0; i < steps.size(); ++i) {
+      positionOf_[steps[i]] = i;
+      const Step& step = plan_->steps[steps[i]];
+      operands = std::max<size_t>(operands, size_t{step.targets} + step.sources);
+    }
+  }
+  targets_.resize(operands);
+  sources_.resize(operands);
+  idlePolls_ = 0;
+  waitingSince_ = 0;
+  waitingStep_ = nullptr;
+  streaming_ = launch.outputBytes >= kStreamingBytes;
+  status_ = prepare();
+  if (status_.isOk()) publishEntries();
+}
+
+// Decides, for this rank alone, which windows are the caller's memory and which are staged.
+Status Execution::prepare() {
+  const plan::Geometry& g = launch_->geometry;
+  bool allInProcess = true;
+  for (uint32_t r : plan_->directPeers) {
+    allInProcess = allInProcess && context_.peer(r).direct->sameProcess;
+  }
+  uint64_t offset = 0;
+  const auto reachable = [&](const std::byte* p, uint64_t bytes) {
+    if (bytes == 0 || allInProcess) return true;
+    runtime::Arena* arena = runtime::Arena::find(p, bytes, &offset);
+    return arena != nullptr && arena->device() == context_.device();
+  };
+  const bool varying = plan::hasVaryingBlocks(launch_->op.type);
+  inputStaged_ = plan_->inputRemote &&
+                 ((varying && plan_->inputShape == BufferShape::kFull) ||
+                  !reachable(launch_->input, launch_->inputBytes));
+  outputStaged_ = launch_->outputAliasesInput ||
+                  (plan_->outputRemote && ((varying && plan_->outputShape == BufferShape::kFull) ||
+                                           !reachable(launch_->output, launch_->outputBytes)));
+  const uint64_t blockBytes = g.capacity * g.elementSize;
+  outputWindow_ = inputStaged_ ? windowBlocks(plan_->inputShape, plan_->blocks) * blockBytes : 0;
+  scratch_ = outputWindow_ +
+             (outputStaged_ ? windowBlocks(plan_->outputShape, plan_->blocks) * blockBytes : 0);
+  slotBytes_ = scratch_ + plan_->scratchBlocks * blockBytes;
+  slotBytes_ = (slotBytes_ + 63) / 64 * 64;
+  if (slotBytes_ > 0) HCCL_RETURN_IF_ERROR(context_.staging().reserve(2 * slotBytes_));
+  base_ = context_.staging().data();
+  return Status::ok();
+}
+
+void Execution::publishEntries() {
+  const plan::Geometry& g = launch_->geometry;
+  for (uint32_t r : plan_->messagePeers) {
+    context_.peer(r).framesSent = 0;
+    context_.peer(r).framesReceived = 0;
+  }
+  for (uint32_t r : plan_->directPeers) {
+    Peer& peer = context_.peer(r);
+    peer.entrySeen = false;
+    ++peer.operations;
+    transport::EntryLine& entry = peer.direct->mine->entry[peer.operations & 1];
+    const auto ref = [&](const void* p) {
+      uint64_t offset = 0;
+      if (peer.direct->sameProcess) return BufferRef::address(p);
+      return runtime::Arena::find(p, 1, &offset) != nullptr ? BufferRef::offset(offset) : uint64_t{0};
+    };
+    const auto window = [&](bool output) -> uint64_t {
+      const bool staged = output ? outputStaged_ : inputStaged_;
+      const BufferShape shape = output ? plan_->outputShape : plan_->inputShape;
+      const std::byte* user = output ? launch_->output : launch_->input;
+      if (staged) {
+        uint64_t place = output ? outputWindow_ : 0;
+        if (plan_->pairRelative) place += g.slotOffset(shape, r, 0) * g.elementSize;
+        return ref(base_ + place) | kStagedBit | kPresentBit;
+      }
+      if (user == nullptr) return 0;
+      if (plan_->pairRelative) user += g.userOffset(output, shape, r, 0) * g.elementSize;
+      return ref(user) | kPresentBit;
+    };
+    entry.sequence = launch_->sequence;
+    entry.signature = launch_->signature;
+    entry.count = launch_->countTo(r);
+    entry.input = plan_->inputRemote ? window(false) : 0;
+    entry.output = plan_->outputRemote ? window(true) : 0;
+    entry.scratch = slotBytes_ > 0 ? ref(base_ + scratch_) | kStagedBit | kPresentBit : 0;
+    entry.spare = slotBytes_;
+    entry.ordinal.store(peer.operations, std::memory_order_release);
+    peer.direct->ring();
+  }
+}
+
+Poll Execution::advance() noexcept {
+  if (!status_.isOk()) return Poll::kDone;
+  bool moved = false;
+  bool finished = true;
+  for (uint16_t lane = 0; lane < plan_->lanes; ++lane) {
+    if (!runLane(lane, moved)) {
+      if (!status_.isOk()) return Poll::kDone;
+      finished = false;
+    }
+  }
+  if (finished) return Poll::kDone;
+  if (moved) {
+    idlePolls_ = 0;
+    waitingSince_ = 0;
+    return Poll::kProgress;
+  }
+  if (context_.failed()) {
+    status_ = context_.failure();
+    return Poll::kDone;
+  }
+  if (++idlePolls_ % kPollsBetweenClockReads == 0 && timedOut()) {
+    status_ = timeoutError();
+    return Poll::kDone;
+  }
+  return Poll::kIdle;
+}
+
+bool Execution::timedOut() {
+  const double limit = context_.execTimeout();
+  const uint64_t now = monotonicNs();
+  if (waitingSince_ == 0) waitingSince_ = now;
+  return limit > 0 && static_cast<double>(now - waitingSince_) * 1e-9 > limit;
+}
+
+Status Execution::timeoutError() const {
+  const std::string peer = waitingStep_ != nullptr ? std::to_string(waitingStep_->peer) : "unknown";
+  const std::string task =
+      waitingStep_ != nullptr
+          ? fmt::format("step {} of round {}, waited {:.2f} s without progress",
+                        plan::stepName(waitingStep_->kind), waitingStep_->round,
+                        static_cast<double>(monotonicNs() - waitingSince_) * 1e-9)
+          : "not started";
+  const std::string op =
+      fmt::format("{} sequence {} count {} algorithm {}", plan::opName(launch_->op.type),
+                  launch_->sequence, launch_->agreedCount, plan_->name);
+  return eiError(Ei::kExecTimeout, HCCL_E_TIMEOUT, {peer, task, op, context_.name()},
+                 waitingStep_ != nullptr ? static_cast<int>(waitingStep_->peer) : kNoRank);
+}
+
+// True when the lane has finished all iterations.
+bool Execution::runLane(uint16_t lane, bool& moved) {
+  LaneState& state = lanes_[lane];
+  const std::vector<uint32_t>& steps = plan_->laneSteps[lane];
+  while (state.iteration < launch_->geometry.iterations) {
+    if (state.position == 0 && !mayStart(state)) return false;
+    while (state.position < steps.size()) {
+      const Step& step = plan_->steps[steps[state.position]];
+      if (!depsMet(step, state.iteration)) return false;
+      const Outcome outcome = runStep(step, state);
+      if (outcome == Outcome::kFailed) return false;
+      if (outcome == Outcome::kProgress) moved = true;
+      if (outcome != Outcome::kDone) return false;
+      moved = true;
+      ++state.position;
+    }
+    state.position = 0;
+    ++state.iteration;
+  }
+  return true;
+}
+
+// Staging has two slots: an iteration starts when all lanes have finished the one before the last.
+bool Execution::mayStart(const LaneState& lane) const {
+  for (const LaneState& other : lanes_) {
+    if (other.iteration + 1 < lane.iteration) return false;
+  }
+  return true;
+}
+
+bool Execution::depsMet(const Step& step, uint64_t iteration) const {
+  for (uint32_t i = 0; i < step.deps; ++i) {
+    const uint32_t dep = plan_->deps[step.dep + i];
+    const LaneState& lane = lanes_[plan_->steps[dep].lane];
+    if (lane.iteration < iteration ||
+        (lane.iteration == iteration && lane.position <= positionOf_[dep])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Execution::Outcome Execution::runStep(const Step& step, LaneState& lane) {
+  switch (step.kind) {
+    case StepKind::kStageIn:
+    case StepKind::kStageOut:
+      return stageStep(step, lane.iteration);
+    case StepKind::kCombine:
+      return combineStep(step, lane.iteration);
+    case StepKind::kPut:
+      return putStep(step, lane);
+    case StepKind::kTake:
+      return takeStep(step, lane);
+    case StepKind::kOpen:
+    case StepKind::kClose:
+      return signalStep(step, lane.iteration);
+    case StepKind::kAwaitOpen:
+    case StepKind::kAwaitClose:
+      return awaitStep(step, lane.iteration);
+  }
+  return Outcome::kDone;
+}
+
+Execution::Outcome Execution::failWith(const Status& cause) {
+  if (status_.isOk()) status_ = cause;
+  return Outcome::kFailed;
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+std::byte* Execution::localAddress(const Ref& ref, uint64_t c) const {
+  const plan::Geometry& g = launch_->geometry;
+  switch (ref.buffer) {
+    case Buffer::kInput:
+      // This rank reads its own input where the caller left it.
+      return const_cast<std::byte*>(launch_->input) +
+             g.userOffset(false, plan_->inputShape, ref.block, c) * g.elementSize;
+    case Buffer::kOutput:
+      if (outputStaged_) {
+        return slot(c) + outputWindow_ +
+               g.slotOffset(plan_->outputShape, ref.block, c) * g.elementSize;
+      }
+      return launch_->output + g.userOffset(true, plan_->outputShape, ref.block, c) * g.elementSize;
+    case Buffer::kScratch:
+      break;
+  }
+  return slot(c) + scratch_ + ref.block * g.pitch(c) * g.elementSize;
+}
+
+std::byte* Execution::address(uint32_t rank, const Ref& ref, uint64_t c) const {
+  if (rank == plan_->rank) return localAddress(ref, c);
+  const plan::Geometry& g = launch_->geometry;
+  const Peer& peer = context_.peer(rank);
+  if (ref.buffer == Buffer::kScratch) {
+    return peer.scratch + (c & 1) * peer.slotBytes + ref.block * g.pitch(c) * g.elementSize;
+  }
+  const bool output = ref.buffer == Buffer::kOutput;
+  const BufferShape shape = output ? plan_->outputShape : plan_->inputShape;
+  std::byte* base = output ? peer.output : peer.input;
+  if (output ? peer.outputStaged : peer.inputStaged) {
+    const uint64_t place = plan_->pairRelative ? 0 : g.slotOffset(shape, ref.block, c);
+    return base + (c & 1) * peer.slotBytes + place * g.elementSize;
+  }
+  if (plan_->pairRelative) return base + c * g.capacity * g.elementSize;
+  return base + g.userOffset(output, shape, ref.block, c) * g.elementSize;
+}
+
+Execution::Outcome Execution::stageStep(const Step& step, uint64_t c) {
+  const bool out = step.kind == StepKind::kStageOut;
+  if (out ? !outputStaged_ : !inputStaged_) return Outcome::kDone;
+  const plan::Geometry& g = launch_->geometry;
+  const BufferShape shape = out ? plan_->outputShape : plan_->inputShape;
+  for (uint32_t s = 0; s < step.segments; ++s) {
+    const plan::Segment& segment = plan_->segmentPool[step.segment + s];
+    const uint64_t bytes = segmentLength(segment, c) * g.elementSize;
+    if (bytes == 0) continue;
+    const uint32_t block = plan_->refs[segment.refs].block;
+    const uint64_t user = g.userOffset(out, shape, block, c) * g.elementSize;
+    std::byte* window =
+        slot(c) + (out ? outputWindow_ : 0) + g.slotOffset(shape, block, c) * g.elementSize;
+    if (out) {
+      reduce::copy(launch_->output + user, window, bytes, streaming_);
+    } else {
+      reduce::copy(window, launch_->input + user, bytes, false);
+    }
+  }
+  return Outcome::kDone;
+}
+
+Execution::Outcome Execution::combineStep(const Step& step, uint64_t c) {
+  const plan::Geometry& g = launch_->geometry;
+  for (uint32_t s = 0; s < step.segments; ++s) {
+    const plan::Segment& segment = plan_->segmentPool[step.segment + s];
+    const uint64_t length = segmentLength(segment, c);
+    if (length == 0) continue;
+    int targets = 0;
+    for (uint32_t i = 0; i < step.sources; ++i) {
+      const uint32_t operand = step.targets + i;
+      sources_[i] = address(plan_->operandRanks[step.operand + operand],
+                            plan_->refs[segment.refs + operand], c);
+    }
+    for (uint32_t i = 0; i < step.targets; ++i) {
+      std::byte* target =
+          address(plan_->operandRanks[step.operand + i], plan_->refs[segment.refs + i], c);
+      if (step.sources == 1 && target == sources_[0]) continue;
+      targets_[static_cast<size_t>(targets++)] = target;
+    }
+    if (targets == 0) continue;
+    if (step.sources == 1 && targets == 1) {
+      reduce::copy(targets_[0], sources_[0], length * g.elementSize, streaming_);
+    } else {
+      reduce::combine(targets_.data(), targets, sources_.data(), step.sources, length,
+                      launch_->op.dataType, launch_->op.reduceOp, streaming_);
+    }
+  }
+  return Outcome::kDone;
+}
+
+bool Execution::contactHasData(const Step& step, uint64_t c) const {
+  if (c == 0) return true;
+  for (uint32_t s = 0; s < step.segments; ++s) {
+    if (segmentLength(plan_->segmentPool[step.segment + s], c) > 0) return true;
+  }
+  return false;
+}
+
+// ---- signals ------------------------------------------------------------------------------------
+
+Execution::Outcome Execution::signalStep(const Step& step, uint64_t c) {
+  if (!contactHasData(step, c)) return Outcome::kDone;
+  Peer& peer = context_.peer(step.peer);
+  if (step.kind == StepKind::kOpen) {
+    peer.direct->mine->open.value.store(++peer.opensSent, std::memory_order_release);
+  } else {
+    peer.direct->mine->close.value.store(++peer.closesSent, std::memory_order_release);
+  }
+  peer.direct->ring();
+  return Outcome::kDone;
+}
+
+Execution::Outcome Execution::awaitStep(const Step& step, uint64_t c) {
+  if (!contactHasData(step, c)) return Outcome::kDone;
+  Peer& peer = context_.peer(step.peer);
+  if (!peer.entrySeen) {
+    const Outcome outcome = readEntry(peer);
+    if (outcome != Outcome::kDone) {
+      describeWait(step);
+      return outcome;
+    }
+  }
+  const bool open = step.kind == StepKind::kAwaitOpen;
+  const transport::SignalLine& line = open ? peer.direct->theirs->open : peer.direct->theirs->close;
+  uint64_t& seen = open ? peer.opensSeen : peer.closesSeen;
+  if (line.value.load(std::memory_order_acquire) <= seen) {
+    describeWait(step);
+    return Outcome::kIdle;
+  }
+  ++seen;
+  return Outcome::kDone;
+}
+
+// The pair's first contact: compares the operation and learns where the peer's windows are.
+Execution::Outcome Execution::readEntry(Peer& peer) {
+  const transport::EntryLine& entry = peer.direct->theirs->entry[peer.operations & 1];
+  if (entry.ordinal.load(std::memory_order_acquire) < peer.operations) return Outcome::kIdle;
+  if (entry.signature != launch_->signature || entry.sequence != launch_->sequence ||
+      entry.count != launch_->countFrom(peer.rank)) {
+    return failWith(mismatchError(context_.name().c_str(), context_.rank(), peer.rank,
+                                  {launch_->sequence, launch_->signature, launch_->countFrom(peer.rank)},
+                                  {entry.sequence, entry.signature, entry.count}));
+  }
+  const plan::Geometry& g = launch_->geometry;
+  peer.slotBytes = entry.spare;
+  const auto resolve = [&](uint64_t ref, bool& staged, bool output) -> std::byte* {
+    staged = (ref & kStagedBit) != 0;
+    if ((ref & kPresentBit) == 0) return nullptr;
+    uint64_t bytes = peer.slotBytes;
+    if (!staged) {
+      // What the peer's buffer holds, as far as this rank may touch it.
+      const BufferShape shape = output ? plan_->outputShape : plan_->inputShape;
+      uint64_t elements = g.total;
+      if (plan_->pairRelative) {
+        elements = output ? launch_->countTo(peer.rank) : launch_->countFrom(peer.rank);
+      } else if (!g.vector) {
+        elements *= windowBlocks(shape, plan_->blocks);
+      }
+      bytes = elements * g.elementSize;
+    }
+    return peer.direct->resolve(ref & ~(kStagedBit | kPresentBit), bytes);
+  };
+  bool unused = false;
+  peer.input = resolve(entry.input, peer.inputStaged, false);
+  peer.output = resolve(entry.output, peer.outputStaged, true);
+  peer.scratch = resolve(entry.scratch, unused, false);
+  if ((entry.input != 0 && peer.input == nullptr) || (entry.output != 0 && peer.output == nullptr) ||
+      (entry.scratch != 0 && peer.scratch == nullptr)) {
+    return failWith(Status(HCCL_E_INTERNAL,
+                           fmt::format("rank {} named memory outside of its arena", peer.rank), 0,
+                           static_cast<int>(peer.rank)));
+  }
+  peer.entrySeen = true;
+  return Outcome::kDone;
+}
+
+// ---- messages -----------------------------------------------------------------------------------
+
+transport::FrameHeader Execution::header(uint64_t count, uint32_t frame, uint64_t bytes) const {
+  transport::FrameHeader h;
+  h.sequence = launch_->sequence;
+  h.signature = launch_->signature;
+  h.count = count;
+  h.step = frame;
+  h.bytes = bytes;
+  return h;
+}
+
+Execution::Outcome Execution::putStep(const Step& step, LaneState& lane) {
+  Peer& peer = context_.peer(step.peer);
+  bool moved = false;
+  while (lane.piece < step.segments) {
+    const uint64_t c = lane.iteration;
+    if (!lane.frameActive) {
+      const plan::Segment& segment = plan_->segmentPool[step.segment + lane.piece];
+      const uint64_t bytes = segmentLength(segment, c) * launch_->geometry.elementSize;
+      const bool lastChance = c == 0 && !lane.pieceSent && lane.piece + 1 == step.segments;
+      if (bytes == 0 && !lastChance) {
+        ++lane.piece;
+        continue;
+      }
+      lane.send.header = header(launch_->countTo(step.peer), peer.framesSent++, bytes);
+      lane.send.data = localAddress(plan_->refs[segment.refs], c);
+      lane.send.sent = 0;
+      lane.frameActive = true;
+      lane.pieceSent = true;
+    }
+    const Io io = peer.message->send(lane.send);
+    if (io == Io::kFailed || io == Io::kMismatch) return failWith(peer.message->failure());
+    if (io != Io::kDone) {
+      describeWait(step);
+      return io == Io::kProgress || moved ? Outcome::kProgress : Outcome::kIdle;
+    }
+    lane.frameActive = false;
+    moved = true;
+    ++lane.piece;
+  }
+  lane.piece = 0;
+  lane.pieceSent = false;
+  return Outcome::kDone;
+}
+
+Execution::Outcome Execution::takeStep(const Step& step, LaneState& lane) {
+  Peer& peer = context_.peer(step.peer);
+  bool moved = false;
+  while (lane.piece < step.segments) {
+    const uint64_t c = lane.iteration;
+    if (!lane.frameActive) {
+      const plan::Segment& segment = plan_->segmentPool[step.segment + lane.piece];
+      const uint64_t bytes = segmentLength(segment, c) * launch_->geometry.elementSize;
+      const bool lastChance = c == 0 && !lane.pieceSent && lane.piece + 1 == step.segments;
+      if (bytes == 0 && !lastChance) {
+        ++lane.piece;
+        continue;
+      }
+      lane.receive.expected = header(launch_->countFrom(step.peer), peer.framesReceived++, bytes);
+      lane.receive.data = localAddress(plan_->refs[segment.refs], c);
+      lane.receive.received = 0;
+      lane.frameActive = true;
+      lane.pieceSent = true;
+    }
+    const Io io = peer.message->receive(lane.receive);
+    if (io == Io::kMismatch) {
+      const transport::FrameHeader& want = lane.receive.expected;
+      const transport::FrameHeader& got = lane.receive.got;
+      return failWith(mismatchError(context_.name().c_str(), context_.rank(), step.peer,
+                                    {want.sequence, want.signature, want.count},
+                                    {got.sequence, got.signature, got.count}));
+    }
+    if (io == Io::kFailed) return failWith(peer.message->failure());
+    if (io != Io::kDone) {
+      describeWait(step);
+      return io == Io::kProgress || moved ? Outcome::kProgress : Outcome::kIdle;
+    }
+    lane.frameActive = false;
+    moved = true;
+    ++lane.piece;
+  }
+  lane.piece = 0;
+  lane.pieceSent = false;
+  return Outcome::kDone;
+}
+
+}  // namespace hccl::executor

@@ -1,0 +1,83 @@
+// Execution: advances one launch of a plan. Non-blocking and resumable; allocates nothing once its vectors
+// have grown to the plan's size.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/executor/context.h"
+#include "src/executor/launch.h"
+#include "src/runtime/task.h"
+#include "transport/transport.h"
+
+namespace hccl::executor {
+
+class Execution {
+ public:
+  explicit Execution(Context& context) : context_(context) {}
+
+  // The launch must stay alive until advance() returned kDone.
+  void begin(const Launch& launch);
+  runtime::Poll advance() noexcept;
+  const Status& status() const { return status_; }
+
+ private:
+  struct LaneState {
+    uint64_t iteration = 0;
+    uint32_t position = 0;     // index into the lane's steps
+    uint32_t piece = 0;        // Put, Take: segment under way
+    bool frameActive = false;
+    bool pieceSent = false;    // Put, Take: a frame of this step went through
+    transport::SendState send;
+    transport::ReceiveState receive;
+  };
+  enum class Outcome { kDone, kIdle, kProgress, kFailed };
+
+  Status prepare();
+  void publishEntries();
+  bool runLane(uint16_t lane, bool& moved);
+  bool mayStart(const LaneState& lane) const;
+  bool depsMet(const plan::Step& step, uint64_t iteration) const;
+  Outcome runStep(const plan::Step& step, LaneState& lane);
+  Outcome stageStep(const plan::Step& step, uint64_t c);
+  Outcome combineStep(const plan::Step& step, uint64_t c);
+  Outcome putStep(const plan::Step& step, LaneState& lane);
+  Outcome takeStep(const plan::Step& step, LaneState& lane);
+  Outcome signalStep(const plan::Step& step, uint64_t c);
+  Outcome awaitStep(const plan::Step& step, uint64_t c);
+  Outcome readEntry(Peer& peer);
+  Outcome failWith(const Status& cause);
+  Status timeoutError() const;
+  bool timedOut();
+  void describeWait(const plan::Step& step) { waitingStep_ = &step; }
+
+  uint64_t segmentLength(const plan::Segment& segment, uint64_t c) const {
+    return launch_->geometry.length(segment.lengthOutput, segment.lengthBlock, segment.run, c);
+  }
+  bool contactHasData(const plan::Step& step, uint64_t c) const;
+  std::byte* address(uint32_t rank, const plan::Ref& ref, uint64_t c) const;
+  std::byte* localAddress(const plan::Ref& ref, uint64_t c) const;
+  std::byte* slot(uint64_t c) const { return base_ + (c & 1) * slotBytes_; }
+  transport::FrameHeader header(uint64_t count, uint32_t frame, uint64_t bytes) const;
+
+  Context& context_;
+  const Launch* launch_ = nullptr;
+  const plan::Plan* plan_ = nullptr;
+  std::vector<LaneState> lanes_;
+  std::vector<uint32_t> positionOf_;  // of each step in its lane
+  std::vector<void*> targets_;
+  std::vector<const void*> sources_;
+  std::byte* base_ = nullptr;      // staging: two slots of {input window, output window, scratch}
+  uint64_t slotBytes_ = 0;
+  uint64_t outputWindow_ = 0;      // offsets in a slot
+  uint64_t scratch_ = 0;
+  bool inputStaged_ = false;
+  bool outputStaged_ = false;
+  bool streaming_ = false;
+  uint64_t idlePolls_ = 0;
+  uint64_t waitingSince_ = 0;
+  const plan::Step* waitingStep_ = nullptr;
+  Status status_;
+};
+
+}  // namespace hccl::executor
