@@ -1,0 +1,161 @@
+// Communicator: one rank of a communicator. Turns validated calls into launches on streams.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "hccl/hccl_types.h"
+#include "src/base/env.h"
+#include "src/base/status.h"
+#include "src/executor/tasks.h"
+#include "src/plan/op.h"
+#include "src/plan/schedule.h"
+#include "src/runtime/stream.h"
+#include "src/topology/cluster.h"
+#include "transport/transport.h"
+
+namespace hccl {
+
+// What is in force for a communicator: HcclCommConfig over the environment over defaults.
+struct CommSettings {
+  uint64_t bufferBytes = 200ULL << 20;
+  uint32_t deterministic = 0;            // 0, 1, 2 (strict)
+  bool deterministicFromConfig = false;  // HcclSetConfig does not change it then
+  std::string name;                      // empty: the initialisation call's default
+  std::string userInformation = "Unspecified";
+  uint32_t opExpansionMode = 0;
+  uint32_t rdmaTrafficClass = 132;
+  uint32_t rdmaServiceLevel = 4;
+  uint32_t worldRank = 0xffffffff;
+  uint64_t jobId = 0;
+  bool aclGraphZeroCopy = false;
+  double execTimeoutSec = 1836;
+  AlgoConfig algo;
+  RetryEnable retryEnable;
+  RetryParams retryParams;
+  std::string bufferName;
+  uint32_t qos = 0xffffffff;
+  uint64_t symWinMaxGb = 16;
+  uint32_t channelSqDepth = 0xffffffff;
+};
+
+// A collective after validation. Buffers may be NULL where the operation has none on this rank.
+struct CollectiveCall {
+  HcclCMDType type = HCCL_CMD_ALLREDUCE;
+  const void* send = nullptr;
+  void* recv = nullptr;     // Broadcast: send == recv == buf
+  uint64_t count = 0;       // as in OpDesc; V operations: ignored
+  HcclDataType dataType = HCCL_DATA_TYPE_FP32;
+  HcclReduceOp reduceOp = HCCL_REDUCE_RESERVED;
+  uint32_t root = 0;
+  // By rank, n entries, host memory, read during the call. AlltoAllV and AlltoAllVC: all four (VC: this
+  // rank's row and column, packed displacements). ReduceScatterV: send*; AllGatherV: recv*.
+  const uint64_t* sendCounts = nullptr;
+  const uint64_t* sendDispls = nullptr;
+  const uint64_t* recvCounts = nullptr;
+  const uint64_t* recvDispls = nullptr;
+};
+
+struct CommunicatorParams {
+  std::string name;
+  Cluster cluster;       // endpoints filled in
+  uint32_t rank = 0;
+  int32_t device = 0;
+  CommSettings settings;
+  std::string secret;    // proves membership to peers; same on all ranks
+  bool isSubComm = false;
+  std::string parent;
+  std::vector<uint32_t> worldRanks;  // of the members, in the parent (sub-communicators)
+};
+
+class Communicator {
+ public:
+  static Result<std::shared_ptr<Communicator>> create(CommunicatorParams params);
+  ~Communicator();
+
+  const std::string& name() const { return params_.name; }
+  uint32_t rank() const { return params_.rank; }
+  uint32_t size() const { return params_.cluster.size(); }
+  int32_t device() const { return params_.device; }
+  const Cluster& cluster() const { return params_.cluster; }
+  const CommSettings& settings() const { return params_.settings; }
+  const std::string& secret() const { return params_.secret; }
+  bool isSubComm() const { return params_.isSubComm; }
+  const std::vector<uint32_t>& worldRanks() const { return params_.worldRanks; }
+
+  // Enqueue on the stream and return. Arguments have been validated for what api.md says (types, ranks, NULL);
+  // overlap of buffers is checked here (EI0003). Errors also: first link set-up (EI0006...), a failed
+  // communicator (its first cause), E_SUSPENDING.
+  Status collective(const CollectiveCall& call, runtime::Stream* stream);
+  // Self transfers are matched in list order. Item fields but the ticket are filled in by the caller.
+  Status transfers(const std::vector<executor::TransferItem>& items, runtime::Stream* stream);
+
+  // The first asynchronous failure, or OK.
+  Status asyncError() const { return context_->failure(); }
+  // Operations that are on streams and not finished.
+  size_t pending() const { return tasks_->inFlight(); }
+  // Waits (bounded) for pending operations of a failed communicator, closes the links. After it the object
+  // answers every call with E_UNAVAIL.
+  Status shutdown();
+  // Makes link set-up in progress give up.
+  void cancel() { links_->cancel(); }
+
+  void setDeterministic(uint32_t level);
+  void suspend() { suspended_.store(true); }
+  void resume() { suspended_.store(false); }
+  bool suspended() const { return suspended_.load(); }
+
+  // The staging region that is exposed as "HCCL buffer".
+  Result<std::pair<void*, uint64_t>> stagingBuffer();
+  // A pointer in this process to `remote` (an address in the peer's process given as arena offset or, for ranks
+  // of one process, as address; see transport::BufferRef); E_NOT_SUPPORT when the peer's memory cannot be mapped.
+  Result<std::byte*> peerPointer(uint32_t peer, uint64_t bufferRef, uint64_t bytes);
+
+  // The algorithm text of the last plan that was looked up for a type (tests, diagnosis); empty if none.
+  std::string lastAlgorithm(HcclCMDType type) const;
+  // Bytes sent and received through message links to ranks of other servers so far (tests).
+  std::pair<uint64_t, uint64_t> interServerBytes() const;
+
+ private:
+  explicit Communicator(CommunicatorParams params);
+
+  struct PlanKey {
+    uint8_t type;
+    uint32_t root;
+    uint16_t choice;  // algorithms and variants
+    auto operator<=>(const PlanKey&) const = default;
+  };
+  struct CachedPlan {
+    std::shared_ptr<const plan::Schedule> schedule;
+    std::shared_ptr<const plan::Plan> plan;
+  };
+
+  Status open();
+  Result<const CachedPlan*> planFor(const plan::OpDesc& op, uint64_t bytes);
+  Status fillLaunch(const CollectiveCall& call, const plan::OpDesc& op, const CachedPlan& cached,
+                    executor::Launch& launch);
+  Status localCopy(const CollectiveCall& call, runtime::Stream* stream);
+
+  CommunicatorParams params_;
+  plan::Topology topology_;
+  std::unique_ptr<transport::Links> links_;
+  std::unique_ptr<executor::Context> context_;
+  std::unique_ptr<executor::TaskPool> tasks_;
+  mutable std::mutex mutex_;  // API calls on one communicator are ordered by it
+  std::map<PlanKey, CachedPlan> plans_;
+  std::map<uint8_t, std::string> lastAlgorithm_;
+  std::atomic<bool> suspended_{false};
+  std::atomic<bool> closed_{false};
+};
+
+// A short text that proves nothing, logged once a communicator: the [Communicator Key Info] and [LocalRank Key
+// Info] run-log lines.
+void logKeyInfo(const Communicator& communicator);
+
+}  // namespace hccl
