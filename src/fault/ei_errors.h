@@ -3,7 +3,6 @@
 #pragma once
 
 #include <initializer_list>
-#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -71,10 +70,10 @@ std::string screenText(const Status& status);
 // "<keywords>errNo[0x0000000005000001] text". `keywords` is "[L1][L2]"; empty takes the code's own.
 // An OK status does nothing.
 void reportError(const Status& status, std::string_view keywords = {},
-                 std::source_location where = std::source_location::current());
+                 const char* file = __builtin_FILE(), int line = __builtin_LINE());
 // The same for an error that no API call is there to return: any thread's next read may take it.
 void reportAsyncError(const Status& status, std::string_view keywords = {},
-                      std::source_location where = std::source_location::current());
+                      const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 // What aclGetRecentErrMsg returns: the calling thread's first unread error, else the process' first
 // unread asynchronous one, else nullptr. Reading clears it; the text lives until the thread's next

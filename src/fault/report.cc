@@ -30,12 +30,11 @@ ThreadErrors* threadErrors() {
 // lock.
 std::atomic<std::string*> asyncError{nullptr};
 
-void logError(const Status& status, std::string_view keywords, const std::source_location& where) {
+void logError(const Status& status, std::string_view keywords, const char* file, int line) {
   if (!log::isEnabled(log::Level::kError)) return;
-  const char* slash = std::strrchr(where.file_name(), '/');
+  const char* slash = std::strrchr(file, '/');
   const int code = status.eiCode();
-  log::print(log::Channel::kDebug, log::Level::kError,
-             slash == nullptr ? where.file_name() : slash + 1, static_cast<int>(where.line()),
+  log::print(log::Channel::kDebug, log::Level::kError, slash == nullptr ? file : slash + 1, line,
              "{}{} {}{}{}", keywords.empty() ? eiKeywords(code) : keywords,
              errNoText(status.code()), code == 0 ? "" : eiName(code), code == 0 ? "" : ": ",
              status.text());
@@ -43,16 +42,16 @@ void logError(const Status& status, std::string_view keywords, const std::source
 
 }  // namespace
 
-void reportError(const Status& status, std::string_view keywords, std::source_location where) {
+void reportError(const Status& status, std::string_view keywords, const char* file, int line) {
   if (status.isOk()) return;
-  logError(status, keywords, where);
+  logError(status, keywords, file, line);
   ThreadErrors* errors = threadErrors();
   if (errors != nullptr && errors->unread.empty()) errors->unread = screenText(status);
 }
 
-void reportAsyncError(const Status& status, std::string_view keywords, std::source_location where) {
+void reportAsyncError(const Status& status, std::string_view keywords, const char* file, int line) {
   if (status.isOk()) return;
-  logError(status, keywords, where);
+  logError(status, keywords, file, line);
   if (asyncError.load(std::memory_order_relaxed) != nullptr) return;
   auto text = std::make_unique<std::string>(screenText(status));
   std::string* none = nullptr;
