@@ -1,13 +1,14 @@
 // Communicator: one rank of a communicator. Turns validated calls into launches on streams.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "hccl/hccl_types.h"
@@ -15,7 +16,9 @@
 #include "src/base/status.h"
 #include "src/executor/tasks.h"
 #include "src/plan/op.h"
-#include "src/plan/schedule.h"
+#include "src/plan/plan.h"
+#include "src/plan/topology.h"
+#include "src/reduce/reduce.h"
 #include "src/runtime/stream.h"
 #include "src/topology/cluster.h"
 #include "transport/transport.h"
@@ -97,9 +100,9 @@ class Communicator {
   Status transfers(const std::vector<executor::TransferItem>& items, runtime::Stream* stream);
 
   // The first asynchronous failure, or OK.
-  Status asyncError() const { return context_->failure(); }
+  Status asyncError() const;
   // Operations that are on streams and not finished.
-  size_t pending() const { return tasks_->inFlight(); }
+  size_t pending() const;
   // Waits (bounded) for pending operations of a failed communicator, closes the links. After it the object
   // answers every call with E_UNAVAIL.
   Status shutdown();
@@ -132,15 +135,14 @@ class Communicator {
     auto operator<=>(const PlanKey&) const = default;
   };
   struct CachedPlan {
-    std::shared_ptr<const plan::Schedule> schedule;
+    uint16_t choice = 0;
     std::shared_ptr<const plan::Plan> plan;
   };
 
   Status open();
   Result<const CachedPlan*> planFor(const plan::OpDesc& op, uint64_t bytes);
-  Status fillLaunch(const CollectiveCall& call, const plan::OpDesc& op, const CachedPlan& cached,
-                    executor::Launch& launch);
-  Status localCopy(const CollectiveCall& call, runtime::Stream* stream);
+  Status usable() const;
+  Deadline linkDeadline() const;
 
   CommunicatorParams params_;
   plan::Topology topology_;
@@ -149,13 +151,13 @@ class Communicator {
   std::unique_ptr<executor::TaskPool> tasks_;
   mutable std::mutex mutex_;  // API calls on one communicator are ordered by it
   std::map<PlanKey, CachedPlan> plans_;
-  std::map<uint8_t, std::string> lastAlgorithm_;
+  std::array<std::shared_ptr<const plan::Plan>, 256> lastPlan_;
+  std::unique_ptr<executor::Staging> userBuffer_;
   std::atomic<bool> suspended_{false};
   std::atomic<bool> closed_{false};
 };
 
-// A short text that proves nothing, logged once a communicator: the [Communicator Key Info] and [LocalRank Key
-// Info] run-log lines.
+// The [Communicator Key Info] and [LocalRank Key Info] run-log lines.
 void logKeyInfo(const Communicator& communicator);
 
 }  // namespace hccl

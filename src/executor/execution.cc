@@ -405,6 +405,8 @@ Execution::Outcome Execution::readEntry(Peer& peer) {
       uint64_t elements = g.total;
       if (plan_->pairRelative) {
         elements = output ? launch_->countTo(peer.rank) : launch_->countFrom(peer.rank);
+      } else if (g.inputCounts != nullptr) {
+        elements = g.inputCounts[peer.rank];  // varying blocks: full windows are staged
       } else if (!g.vector) {
         elements *= windowBlocks(shape, plan_->blocks);
       }

@@ -134,6 +134,10 @@ void TransferTask::retire() noexcept {
   pool_.giveBack(this);
 }
 
+void CollectiveTask::discard() { pool_.giveBack(this); }
+
+void TransferTask::discard() { pool_.giveBack(this); }
+
 // ---- pool ---------------------------------------------------------------------------------------
 
 CollectiveTask* TaskPool::collective() {

@@ -23,6 +23,8 @@ class CollectiveTask final : public runtime::Task {
   runtime::Poll advance() noexcept override;
   Status status() const override { return status_; }
   void retire() noexcept override;
+  // Gives a task back that never reached a stream.
+  void discard();
 
  private:
   friend class TaskPool;
@@ -51,6 +53,8 @@ class TransferTask final : public runtime::Task {
   runtime::Poll advance() noexcept override;
   Status status() const override { return status_; }
   void retire() noexcept override;
+  // Gives a task back that never reached a stream.
+  void discard();
 
  private:
   friend class TaskPool;
