@@ -1,6 +1,7 @@
-// The one interface of all transports. A link joins two ranks of a communicator; its class, agreed by
-// both ends at set-up, decides how plans are lowered onto it:
-//  - direct: both ends map each other's arenas; a peer's buffer is an address, order is kept by signal lines;
+// The one interface of all transports. A link joins two ranks of a communicator; its class, agreed
+// by both ends at set-up, decides how plans are lowered onto it:
+//  - direct: both ends map each other's arenas; a peer's buffer is an address, order is kept by
+//  signal lines;
 //  - message: frames in order, each a header and a payload that lands where the receiver says.
 // No transport's name appears outside transport/.
 #pragma once
@@ -24,27 +25,27 @@ enum class LinkKind : uint8_t { kCollective, kPointToPoint };
 
 // ---- direct links -------------------------------------------------------------------------------
 
-// Monotonic counter with one writer on a cache line of its own. Data written before publish() is visible
-// to whoever sees the value.
+// Monotonic counter with one writer on a cache line of its own. Data written before publish() is
+// visible to whoever sees the value.
 struct alignas(64) SignalLine {
   std::atomic<uint64_t> value{0};
 };
 
-// First contact of a directed pair in an operation. `ordinal` (the pair's operation number, from 1) is
-// written last. Two slots, used in turn, suffice: see docs/architecture.md.
+// First contact of a directed pair in an operation. `ordinal` (the pair's operation number, from 1)
+// is written last. Two slots, used in turn, suffice: see docs/architecture.md.
 struct alignas(64) EntryLine {
   std::atomic<uint64_t> ordinal{0};
-  uint64_t sequence = 0;    // of the communicator's operations
-  uint64_t signature = 0;   // plan::Signature, packed
-  uint64_t count = 0;       // elements, as the caller gave them (per pair for V operations)
-  uint64_t input = 0;       // BufferRef of the writer's input window
-  uint64_t output = 0;      // and of its output window
-  uint64_t scratch = 0;     // and of its scratch
+  uint64_t sequence = 0;   // of the communicator's operations
+  uint64_t signature = 0;  // plan::Signature, packed
+  uint64_t count = 0;      // elements, as the caller gave them (per pair for V operations)
+  uint64_t input = 0;      // BufferRef of the writer's input window
+  uint64_t output = 0;     // and of its output window
+  uint64_t scratch = 0;    // and of its scratch
   uint64_t spare = 0;
 };
 
-// A place in the writer's memory that the reader can reach: an offset in the writer's arena, or (ranks
-// of one process) a plain address.
+// A place in the writer's memory that the reader can reach: an offset in the writer's arena, or
+// (ranks of one process) a plain address.
 struct BufferRef {
   static constexpr uint64_t kAddressBit = 1ULL << 63;
   static uint64_t offset(uint64_t o) { return o; }
@@ -58,7 +59,7 @@ struct PairBoard {
   SignalLine close;        // r has finished with what q exposed
   EntryLine sendEntry[2];  // point to point, r sends to q
   SignalLine sendOpen;
-  SignalLine recvClose;    // point to point, r receives from q: r has finished with q's buffer
+  SignalLine recvClose;  // point to point, r receives from q: r has finished with q's buffer
 };
 
 class DirectLink {
@@ -68,8 +69,8 @@ class DirectLink {
   const PairBoard* theirs = nullptr;  // what the peer tells this rank
   bool sameProcess = false;           // BufferRef::address is allowed
 
-  // The address in this process of [ref, ref + bytes) of the peer's memory; pages are populated on first
-  // use. nullptr when the range is outside of the peer's arena (a broken peer).
+  // The address in this process of [ref, ref + bytes) of the peer's memory; pages are populated on
+  // first use. nullptr when the range is outside of the peer's arena (a broken peer).
   virtual std::byte* resolve(uint64_t ref, size_t bytes) noexcept = 0;
 
   // Call after publishing signals: wakes the peer's process when it sleeps.
@@ -82,12 +83,12 @@ struct FrameHeader {
   static constexpr uint32_t kMagic = 0x4843434c;
   uint32_t magic = kMagic;
   uint32_t epoch = 0;
-  uint64_t sequence = 0;   // of the communicator's operations (or of the pair's transfers)
+  uint64_t sequence = 0;  // of the communicator's operations (or of the pair's transfers)
   uint64_t signature = 0;
   uint64_t count = 0;
-  uint32_t step = 0;       // number of this frame among those of the operation between the pair
+  uint32_t step = 0;  // number of this frame among those of the operation between the pair
   uint32_t spare = 0;
-  uint64_t bytes = 0;      // payload
+  uint64_t bytes = 0;  // payload
 };
 static_assert(sizeof(FrameHeader) == 48);
 
@@ -100,10 +101,10 @@ struct SendState {
   size_t sent = 0;  // header and payload bytes together; the link's own
 };
 struct ReceiveState {
-  FrameHeader expected;     // compared before a byte of the payload lands
+  FrameHeader expected;  // compared before a byte of the payload lands
   std::byte* data = nullptr;
   size_t received = 0;
-  FrameHeader got;          // valid once received >= sizeof(FrameHeader)
+  FrameHeader got;  // valid once received >= sizeof(FrameHeader)
 };
 
 class MessageLink {
@@ -111,7 +112,8 @@ class MessageLink {
   virtual ~MessageLink() = default;
   // Frames go out in the order of the calls; a new one may start only when the one before is kDone.
   virtual Io send(SendState& state) noexcept = 0;
-  // kMismatch: the frame that came is not the expected one (see state.got); the link is not used again.
+  // kMismatch: the frame that came is not the expected one (see state.got); the link is not used
+  // again.
   virtual Io receive(ReceiveState& state) noexcept = 0;
   // Why send or receive returned kFailed: code, EI code, peer and address.
   virtual Status failure() const = 0;
@@ -138,13 +140,13 @@ struct Link {
 };
 
 struct LinksConfig {
-  std::string communicator;           // unique name, equal on all ranks
-  std::string secret;                 // never sent; proves membership by challenge and response
+  std::string communicator;  // unique name, equal on all ranks
+  std::string secret;        // never sent; proves membership by challenge and response
   uint32_t rank = 0;
   int32_t device = 0;
-  std::vector<RankCard> cards;        // of all ranks, by rank (members only, in a sub-communicator)
-  std::string transports;             // HCCL_TRANSPORT
-  double connectTimeout = 120;        // seconds
+  std::vector<RankCard> cards;  // of all ranks, by rank (members only, in a sub-communicator)
+  std::string transports;       // HCCL_TRANSPORT
+  double connectTimeout = 120;  // seconds
 };
 
 // The links of one rank in one communicator, made on demand. Thread safe.
@@ -152,25 +154,30 @@ class Links {
  public:
   virtual ~Links() = default;
 
-  // Makes the links to all `peers` that do not exist yet, both ends in any order, and returns when all are
-  // ready or at the deadline. EI0006 names the peers that did not answer. The
-  // peer's user thread need not be inside the library.
+  // Makes the links to all `peers` that do not exist yet, both ends in any order, and returns when
+  // all are ready or at the deadline. EI0006 names the peers that did not answer. The peer's user
+  // thread need not be inside the library.
   virtual Status connect(const std::vector<uint32_t>& peers, LinkKind kind, Deadline deadline) = 0;
 
   // The link when it is ready, else nullptr. Lives as long as this object.
   virtual Link* find(uint32_t peer, LinkKind kind) noexcept = 0;
 
-  // Makes connect() calls in progress return HCCL_E_UNAVAIL ("Terminating operation due to external request").
+  // Makes connect() calls in progress return HCCL_E_UNAVAIL ("Terminating operation due to external
+  // request").
   virtual void cancel() = 0;
 
   // Called (from the control thread) when a peer is known to be gone or its link to be broken.
   using Failure = std::function<void(uint32_t peer, const Status&)>;
   virtual void onFailure(Failure callback) = 0;
+
+  // True once the peer has destroyed its Links in good order. That is no failure: what it signalled
+  // or sent before is still there, but nothing more will come.
+  virtual bool hasLeft(uint32_t peer) const = 0;
 };
 
-// This process' endpoint text for a rank on `device` (starts the listeners on first use). `hostAddress`: the
-// address on which peers of other hosts reach it (rank table or NIC selection); `port` 0 = by HCCL_*_SOCKET_PORT_RANGE,
-// else any free one.
+// This process' endpoint text for a rank on `device` (starts the listeners on first use).
+// `hostAddress`: the address on which peers of other hosts reach it (rank table or NIC selection);
+// `port` 0 = by HCCL_*_SOCKET_PORT_RANGE, else any free one.
 Result<std::string> localEndpoint(int32_t device, const std::string& hostAddress, uint16_t port);
 
 // Registers the communicator's rank with the control thread, so that peers can connect from now on.

@@ -1,0 +1,44 @@
+// The one place that names the transports, in the order in which they are tried.
+#include <array>
+
+#include "transport/setup.h"
+#include "transport/shm/shm_transport.h"
+#include "transport/tcp/tcp_transport.h"
+
+namespace hccl::transport {
+
+std::span<const TransportClass* const> transportClasses() {
+  static const std::array<const TransportClass*, 2> classes = {shmTransport(), tcpTransport()};
+  return classes;
+}
+
+const TransportClass* findTransport(std::string_view name) {
+  for (const auto* candidate : transportClasses()) {
+    if (candidate->name() == name) return candidate;
+  }
+  return nullptr;
+}
+
+bool transportAllowed(const std::string& list, std::string_view name) {
+  if (list.empty()) return true;
+  std::string_view rest = list;
+  while (!rest.empty()) {
+    const size_t comma = rest.find(',');
+    std::string_view item = rest.substr(0, comma);
+    while (!item.empty() && item.front() == ' ') item.remove_prefix(1);
+    while (!item.empty() && item.back() == ' ') item.remove_suffix(1);
+    if (item == "auto" || item == name) return true;
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+  }
+  return false;
+}
+
+bool wantsUnixChannel(const std::string& list) {
+  return transportAllowed(list, "shm");
+}
+
+bool allowsLocalLinks(const std::string& list) {
+  return transportAllowed(list, "shm");
+}
+
+}  // namespace hccl::transport

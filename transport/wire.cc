@@ -1,0 +1,76 @@
+#include "transport/wire.h"
+
+#include <fmt/core.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+#include <openssl/sha.h>
+#include <sys/random.h>
+
+#include <cstdlib>
+
+namespace hccl::transport {
+namespace {
+
+void fillRandom(void* data, size_t size) {
+  auto* at = static_cast<uint8_t*>(data);
+  while (size > 0) {
+    const ssize_t got = ::getrandom(at, size, 0);
+    if (got <= 0) continue;  // interrupted; the pool itself cannot fail once it is up
+    at += got;
+    size -= static_cast<size_t>(got);
+  }
+}
+
+}  // namespace
+
+Digest randomDigest() {
+  Digest digest;
+  fillRandom(digest.data(), digest.size());
+  return digest;
+}
+
+std::string randomHex(size_t bytes) {
+  std::string raw(bytes, '\0');
+  fillRandom(raw.data(), raw.size());
+  std::string text;
+  for (const char c : raw) text += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return text;
+}
+
+Digest sha256(std::string_view text) {
+  Digest digest;
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  return digest;
+}
+
+Digest hmac(const Digest& key, std::string_view text) {
+  Digest digest;
+  unsigned int length = 0;
+  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), &length);
+  return digest;
+}
+
+bool sameDigest(const Digest& a, const Digest& b) {
+  return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+Digest Handshake::sign(std::string_view role) const {
+  std::string text(role);
+  text += '\0';
+  text += bytesOf(hello);
+  text += bytesOf(acceptorNonce);
+  return hmac(key, text);
+}
+
+Digest joinProof(const Digest& sessionKey, const JoinBody& join) {
+  JoinBody unsignedBody = join;
+  unsignedBody.proof = Digest{};
+  std::string text("join");
+  text += bytesOf(unsignedBody);
+  return hmac(sessionKey, text);
+}
+
+}  // namespace hccl::transport
