@@ -157,10 +157,11 @@ class ConciseParser {
 
   static Status parseNic(const Fields& fields, RankInfo* info) {
     HCCL_ASSIGN_OR_RETURN(const auto position, fields.optionalText("net_position"));
-    info->hostNic = position == "host";
+    info->hostNic = position.value_or("") == "host";
     HCCL_ASSIGN_OR_RETURN(const auto protocol, fields.optionalText("net_protocol"));
-    if (protocol && *protocol != "rdma" && *protocol != "tcp") {
-      return valueError(*protocol, "net_protocol", "rdma or tcp");
+    const std::string wanted = protocol.value_or("rdma");
+    if (wanted != "rdma" && wanted != "tcp") {
+      return valueError(wanted, "net_protocol", "rdma or tcp");
     }
     info->protocol = protocol.value_or("");
     return Status::ok();
