@@ -218,21 +218,6 @@ Status Arena::release(void* address) {
   return Status::ok();
 }
 
-void Arena::releaseAll() {
-  std::lock_guard lock(impl_->mutex);
-  for (auto it = impl_->live.begin(); it != impl_->live.end();) {
-    if (it->second.exposures != 0) {
-      it->second.released = true;
-      ++it;
-      continue;
-    }
-    const uint64_t offset = it->first;
-    const uint64_t bytes = it->second.bytes;
-    it = impl_->live.erase(it);
-    giveBack(offset, bytes);
-  }
-}
-
 void Arena::expose(uint64_t offset) {
   std::lock_guard lock(impl_->mutex);
   if (const auto it = impl_->holding(offset); it != impl_->live.end()) ++it->second.exposures;

@@ -33,8 +33,6 @@ class Arena {
   void expose(uint64_t offset);    // `offset` lies in a live allocation
   void unexpose(uint64_t offset);
 
-  // Releases every allocation (aclrtResetDevice); exposed ones when their exposure ends.
-  void releaseAll();
   uint64_t liveBytes() const;    // of allocations, released but exposed ones included
   uint64_t cachedBytes() const;  // of freed ranges whose pages are kept for reuse
 

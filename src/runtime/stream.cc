@@ -185,14 +185,18 @@ bool streamIdle(const Stream* stream) {
   return stream->isIdle();
 }
 
+bool waitForStream(Stream* stream, Deadline deadline) {
+  const uint64_t target = stream->enqueuedCount();
+  return stream->completedCount() >= target ||
+         EngineCore::instance().help(stream, target, nullptr, deadline);
+}
+
 Status synchronize(Stream* stream, Deadline deadline) {
   if (!isUsable()) return usableStatus();
   if (stream->hostThread().isCurrent()) {
     return Status(HCCL_E_PARA, "a host function must not wait for its own stream");
   }
-  const uint64_t target = stream->enqueuedCount();
-  if (stream->completedCount() < target &&
-      !EngineCore::instance().help(stream, target, nullptr, deadline)) {
+  if (!waitForStream(stream, deadline)) {
     return Status(HCCL_E_TIMEOUT,
                   "stream " + std::to_string(stream->id()) + " still has tasks at the deadline");
   }

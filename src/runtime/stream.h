@@ -19,6 +19,10 @@ Stream* findStream(void* handle);
 // needed (at most one system call, see engine.h). E_UNAVAIL in a forked child.
 Status enqueue(Stream* stream, Task* task);
 
+// Streams for the library's own use; the contract stands in stream_impl.h.
+Result<void*> createStream(int32_t device, uint32_t priority, uint32_t flags);
+Status destroyStream(void* handle, bool force);
+
 int32_t streamId(const Stream* stream);
 int32_t streamDevice(const Stream* stream);
 

@@ -119,12 +119,17 @@ class ActiveStreams {
 };
 extern constinit ActiveStreams activeStreams;
 
+// The waiting half of synchronize(): false at the deadline.
+bool waitForStream(Stream* stream, Deadline deadline);
+
 // ---- life (stream_life.cc) ----
 Result<void*> createStream(int32_t device, uint32_t priority, uint32_t flags);
 // Waits for the tasks. When nothing moved for destroyPatience() the stream goes on as an orphan:
 // its handle is dead, its tasks still run when they can. `force` throws the tasks away instead.
 Status destroyStream(void* handle, bool force);
 // Live streams of a device; all of them for -1. A snapshot.
+// Waits as destroyStream does; false when it gave up.
+bool waitWithPatience(Stream* stream);
 std::vector<Stream*> streamsOf(int32_t device);
 std::vector<void*> streamHandlesOf(int32_t device);
 Status abortDevice(int32_t device, Deadline deadline);

@@ -18,20 +18,6 @@ void freeStream(Stream* stream, Deadline deadline) {
   streamTable().recycle(stream->index());
 }
 
-// Waits until the stream is idle, or until nothing moved for destroyPatience() seconds.
-bool waitIdle(Stream* stream) {
-  const uint64_t target = stream->enqueuedCount();
-  while (stream->completedCount() < target) {
-    const uint64_t moves = stream->moves();
-    const Deadline deadline = Deadline::after(destroyPatience().load());
-    if (!EngineCore::instance().help(stream, target, nullptr, deadline) &&
-        stream->moves() == moves) {
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 StreamTable& streamTable() {
@@ -42,6 +28,19 @@ StreamTable& streamTable() {
 std::atomic<double>& destroyPatience() {
   static std::atomic<double> seconds{30.0};
   return seconds;
+}
+
+bool waitWithPatience(Stream* stream) {
+  const uint64_t target = stream->enqueuedCount();
+  while (stream->completedCount() < target) {
+    const uint64_t moves = stream->moves();
+    const Deadline deadline = Deadline::after(destroyPatience().load());
+    if (!EngineCore::instance().help(stream, target, nullptr, deadline) &&
+        stream->moves() == moves) {
+      return false;
+    }
+  }
+  return true;
 }
 
 Result<void*> createStream(int32_t device, uint32_t priority, uint32_t flags) {
@@ -65,7 +64,7 @@ Status destroyStream(void* handle, bool force) {
   const bool fromCallback = stream->hostThread().isCurrent();
   if (force) {
     stream->cut(Cut::kDestroyed, Deadline::never());
-  } else if (fromCallback || !waitIdle(stream)) {
+  } else if (fromCallback || !waitWithPatience(stream)) {
     if (!fromCallback) {
       HCCL_WARNING(
           "stream {} was destroyed with {} tasks that do not move; they stay queued and run when "

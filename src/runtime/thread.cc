@@ -15,10 +15,8 @@ Result<Thread> Thread::start(const std::string& name, std::function<void()> body
   Thread made;
   Status status;
   try {
-    made.thread_ = std::thread([name, body = std::move(body)] {
-      pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
-      body();
-    });
+    made.thread_ = std::thread(std::move(body));
+    pthread_setname_np(made.thread_.native_handle(), name.substr(0, 15).c_str());
   } catch (const std::system_error& error) {
     status = Status(HCCL_E_SYSCALL,
                     "thread '" + name + "' could not be started: " + std::string(error.what()));
