@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "src/base/log.h"
 #include "src/base/socket.h"
@@ -82,7 +83,7 @@ void pause(double seconds) {
   while (!until.expired()) ::poll(nullptr, 0, until.remainingMs());
 }
 
-Status unreachable(const RootTarget& target, const Status& last) {
+Status unreachable(const RootTarget& target, double seconds, const Status& last) {
   const SocketAddress& root = target.addresses.front();
   HCCL_ERROR(
       "[InitGroupStage][RanktableDetect] topo exchange agent get socket timeout! last "
@@ -213,6 +214,7 @@ Result<Agent::Frame> Agent::receive(Deadline deadline) {
 
 Result<Agent> reachRoot(const RootTarget& target, Deadline deadline) {
   if (target.addresses.empty()) return Status(HCCL_E_PARA, "there is no address of the root");
+  const double seconds = deadline.remainingSeconds();
   Deadline strangerDeadline = Deadline::never();
   double pauseSeconds = kFirstPauseSeconds;
   for (;;) {
@@ -227,16 +229,17 @@ Result<Agent> reachRoot(const RootTarget& target, Deadline deadline) {
       last = attempt.status;
       if (deadline.expired()) break;
     }
-    const bool onlyStrangers = strangers == target.addresses.size();
-    if (!onlyStrangers) {
+    // A last attempt that the deadline cut short says nothing new.
+    const bool wasCut = deadline.expired() && last.code() == HCCL_E_TIMEOUT;
+    if (strangers == target.addresses.size()) {
+      strangerDeadline = strangerDeadline.earlier(Deadline::after(target.strangerSeconds));
+    } else if (!wasCut) {
       strangerDeadline = Deadline::never();
-    } else if (strangerDeadline.isNever()) {
-      strangerDeadline = Deadline::after(target.strangerSeconds);
     }
-    if (onlyStrangers && (strangerDeadline.expired() || deadline.expired())) {
+    if (strangerDeadline.expired() || (deadline.expired() && !strangerDeadline.isNever())) {
       return occupied(target.addresses.front());
     }
-    if (deadline.expired()) return unreachable(target, last);
+    if (deadline.expired()) return unreachable(target, seconds, last);
     pause(std::min(pauseSeconds, deadline.remainingSeconds()));
     pauseSeconds = std::min(pauseSeconds * 2, kLongestPauseSeconds);
   }

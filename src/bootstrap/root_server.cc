@@ -136,7 +136,7 @@ bool RootServer::isDone() const {
   if (verdictDeadline_.expired()) return true;
   const bool anyLeft = std::any_of(connections_.begin(), connections_.end(),
                                    [](const auto& entry) { return entry.second->hasJoined; });
-  return !anyLeft && (!failed_ || answered_ >= gathering_.rankCount());
+  return !anyLeft && (!isLingering() || answered_ >= gathering_.rankCount());
 }
 
 int RootServer::waitMs() const {

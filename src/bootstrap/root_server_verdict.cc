@@ -116,6 +116,7 @@ void RootServer::onLost(Id id) {
   const std::string peer = connection.peer().toString();
   close(id);
   if (!isMissed) return;
+  ++answered_;  // nobody is left there to be told
   Verdict verdict;
   verdict.status =
       eiError(Ei::kRankTableDetect, HCCL_E_TCP_TRANSFER,
