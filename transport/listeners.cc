@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -102,6 +104,7 @@ Result<SocketAddress> Listeners::listenInRange(ControlThread* thread, const IpAd
 void Listeners::adopt(ControlThread* thread, Listener* listener, bool isUnix) {
   thread->run([&] {
     thread_ = thread;
+    setLimits();
     listener->watch =
         thread->watch(listener->fd.get(), EPOLLIN,
                       [this, listener, isUnix](uint32_t) { acceptSome(listener, isUnix); });
@@ -171,6 +174,14 @@ size_t Listeners::strangerCount() {
 
 // ---- strangers (control thread) ----
 
+void Listeners::setLimits() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  constexpr rlim_t kFewest = 16;
+  maxStrangers_ = std::clamp<rlim_t>(files.rlim_cur / 8, kFewest, kMaxStrangers);
+  maxParked_ = std::clamp<rlim_t>(files.rlim_cur / 4, kFewest, kMaxParked);
+}
+
 void Listeners::acceptSome(Listener* listener, bool isUnix) {
   for (int i = 0; i < kAcceptsPerEvent; ++i) {
     sockaddr_storage storage{};
@@ -214,7 +225,7 @@ void Listeners::outOfDescriptors(Listener* listener) {
 }
 
 void Listeners::add(std::shared_ptr<Connection> connection) {
-  if (strangers_.size() - parked_ >= kMaxStrangers) dropOldest(false);
+  if (strangers_.size() - parked_ >= maxStrangers_) dropOldest(false);
   const auto it = strangers_.emplace(strangers_.end());
   it->connection = connection;
   connection->onMessage = [this, it](Message message) { onMessage(it, message); };
@@ -272,7 +283,7 @@ void Listeners::route(Strangers::iterator it) {
   const auto core = Registry::instance().find(it->hello.communicator, it->hello.destination);
   if (!core) {
     if (it->parked) return;
-    if (parked_ >= kMaxParked) dropOldest(true);
+    if (parked_ >= maxParked_) dropOldest(true);
     it->parked = true;
     ++parked_;
     return arm(it, kParkedSeconds);

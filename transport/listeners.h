@@ -70,6 +70,7 @@ class Listeners {
   // Takes the connection out; it has no callbacks any more.
   std::shared_ptr<Connection> take(Strangers::iterator it);
   void dropOldest(bool parked);
+  void setLimits();
   void outOfDescriptors(Listener* listener);
 
   std::mutex mutex_;
@@ -82,6 +83,8 @@ class Listeners {
   ControlThread* thread_ = nullptr;
   Strangers strangers_;
   size_t parked_ = 0;
+  size_t maxStrangers_ = kMaxStrangers;
+  size_t maxParked_ = kMaxParked;
 };
 
 }  // namespace hccl::transport

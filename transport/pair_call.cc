@@ -67,6 +67,8 @@ void Pair::startCall(Purpose purpose) {
   if (facts_.mine.sameNetwork(facts_.theirs) && wantsUnixChannel(core_->config().transports) &&
       !unixRefused_) {
     auto dialled = dialUnix();
+    // A full queue is not the absence of a listener.
+    if (dialled.status().code() == HCCL_E_TIMEOUT) return callFailed(dialled.status().text());
     if (dialled.isOk()) {
       connection = std::move(*dialled);
     } else {

@@ -166,7 +166,8 @@ class Links {
   // request").
   virtual void cancel() = 0;
 
-  // Called (from the control thread) when a peer is known to be gone or its link to be broken.
+  // Called (from the control thread) when a peer is known to be gone or its link to be broken. The
+  // callback must neither block nor destroy this object.
   using Failure = std::function<void(uint32_t peer, const Status&)>;
   virtual void onFailure(Failure callback) = 0;
 

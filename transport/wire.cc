@@ -23,6 +23,12 @@ void fillRandom(void* data, size_t size) {
   }
 }
 
+// The process' exit must not take OpenSSL's tables from under the control thread. (When the program
+// itself prepared OpenSSL its own wish stands, and a digest fails then rather than crash.)
+void prepareOpenSsl() {
+  [[maybe_unused]] static const int prepared = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr);
+}
+
 }  // namespace
 
 Digest randomDigest() {
@@ -40,16 +46,22 @@ std::string randomHex(size_t bytes) {
 }
 
 Digest sha256(std::string_view text) {
-  Digest digest;
+  prepareOpenSsl();
+  Digest digest{};
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
   return digest;
 }
 
 Digest hmac(const Digest& key, std::string_view text) {
-  Digest digest;
+  prepareOpenSsl();
+  Digest digest{};
   unsigned int length = 0;
-  HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
-       reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data(), &length);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
+  // A digest that cannot be made must not be guessable: nobody is convinced by it.
+  if (HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes, text.size(),
+           digest.data(), &length) == nullptr) {
+    return randomDigest();
+  }
   return digest;
 }
 

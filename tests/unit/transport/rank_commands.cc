@@ -1,6 +1,7 @@
 #include "tests/unit/transport/rank_commands.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstring>
@@ -97,6 +98,16 @@ std::string RankCommands::run(const std::string& line) {
     links_.reset();
     return "ok";
   }
+  if (command == "fork") {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      ::pause();
+      ::_exit(0);
+    }
+    return std::to_string(child);
+  }
+  if (command == "exit") ::exit(0);
   if (command == "fds") return std::to_string(openFds());
   if (command == "maps") return std::to_string(mappings());
   if (command == "alloc" || command == "verify") return memory(command, in);

@@ -32,7 +32,8 @@ class RankCommands {
   // counters PEER KIND                    -> "<sent> <received>"
   // failure SECONDS                       -> "none" or "<peer> <EI code> <text>"
   // left PEER SECONDS                     -> "left" or "there"
-  // cancel | destroy | fds | maps
+  // fork                                  -> the pid of a child that does nothing for 20 s
+  // cancel | destroy | fds | maps | exit
   std::string run(const std::string& line);
 
   Links* links() { return links_.get(); }
