@@ -188,12 +188,17 @@ class Lowering {
     return exposure.awaited;
   }
 
+  // A block of the input onto the same block of the output: either the same memory, and nothing is written,
+  // or memory that is not shared.
   static bool selfCopy(const Move& move) {
     if (move.sources.size() != 1 || move.targets.size() != 1 || move.targets[0] != move.sources[0]) {
       return false;
     }
     for (size_t s = 0; s < move.segments(); ++s) {
-      if (move.ref(s, 0).block != move.ref(s, 1).block) return false;
+      if (move.ref(s, 0).block != move.ref(s, 1).block ||
+          move.ref(s, 0).buffer != Buffer::kOutput || move.ref(s, 1).buffer != Buffer::kInput) {
+        return false;
+      }
     }
     return true;
   }
