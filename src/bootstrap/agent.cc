@@ -86,9 +86,9 @@ void pause(double seconds) {
 Status unreachable(const RootTarget& target, double seconds, const Status& last) {
   const SocketAddress& root = target.addresses.front();
   HCCL_ERROR(
-      "[InitGroupStage][RanktableDetect] topo exchange agent get socket timeout! last "
-      "attempt: {}",
-      last.text());
+      "[InitGroupStage][RanktableDetect] topo exchange agent get socket timeout! timeout[{}] "
+      "(last attempt: {})",
+      std::lround(seconds), last.text());
   HCCL_ERROR(
       "[InitGroupStage][RanktableDetect] 1. check the network between this host and {} and "
       "the interface that HCCL_SOCKET_IFNAME or HCCL_IF_IP selects",

@@ -136,7 +136,8 @@ bool RootServer::isDone() const {
   if (verdictDeadline_.expired()) return true;
   const bool anyLeft = std::any_of(connections_.begin(), connections_.end(),
                                    [](const auto& entry) { return entry.second->hasJoined; });
-  return !anyLeft && (!isLingering() || answered_ >= gathering_.rankCount());
+  if (anyLeft) return false;
+  return !isLingering() || (expectedAnswers_ != 0 && answered_ >= expectedAnswers_);
 }
 
 int RootServer::waitMs() const {

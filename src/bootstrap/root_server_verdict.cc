@@ -29,6 +29,7 @@ void RootServer::welcome(Id id) {
                              {"HCCL bootstrap", fmt::format("(root) is {}", options_.version),
                               fmt::format("({}) is {}", peer, connection.version())});
     close(id);
+    ++answered_;  // the agent finds the difference itself
     if (verdict_ == nullptr) decide(std::move(verdict));
     return;
   }
@@ -57,7 +58,10 @@ void RootServer::takeJoin(Id id) {
   Result<JoinRecord> record = decodeJoin(connection.frameBody());
   connection.hasJoined = true;
   pending_.erase(id);
-  if (record) connection.rank = record->rank;
+  if (record) {
+    connection.rank = record->rank;
+    expectedAnswers_ = std::max(expectedAnswers_, record->rankCount);
+  }
   if (verdict_ != nullptr) return answer(id);
   const Status status = record ? gathering_.add(*record) : record.status();
   if (!status.isOk()) {
