@@ -1,8 +1,8 @@
 // Full mesh: every member reaches every other one directly. Source: HCCL's algorithm notes (mesh).
-// p members, n bytes. ReduceScatter, AllGather, Scatter: one step, alpha + n/p beta each (+ (p-1)/p n gamma).
-// AllReduce: the owner of a block reduces it out of all inputs in one pass and writes it to all outputs, one
-// step. One-shot AllReduce: everyone reduces everything, no second exchange. Members are visited in
-// the order r+1, r+2, ... so that nobody is everybody's first.
+// p members, n bytes. ReduceScatter, AllGather, Scatter: one step, alpha + n/p beta each (+ (p-1)/p
+// n gamma). AllReduce: the owner of a block reduces it out of all inputs in one pass and writes it
+// to all outputs, one step. One-shot AllReduce: everyone reduces everything, no second exchange.
+// Members are visited in the order r+1, r+2, ... so that nobody is everybody's first.
 #include "algorithms/algorithms.h"
 #include "algorithms/moves_builder.h"
 
@@ -78,10 +78,11 @@ class Mesh final : public plan::StageAlgorithm {
     return move;
   }
 
-  static void allReduce(const StageArgs& a, uint32_t round, uint32_t owner, std::vector<Move>& out) {
+  static void allReduce(const StageArgs& a, uint32_t round, uint32_t owner,
+                        std::vector<Move>& out) {
     if (a.oneShot) {
-      // The result may not land in the output while others still read the input: they can be the same
-      // memory. The local copy of round 1 waits for them.
+      // The result may not land in the output while others still read the input: they can be the
+      // same memory. The local copy of round 1 waits for them.
       if (round == 0) {
         out.push_back(reduceOf(a, owner, 0, Buffer::kScratch));
       } else {
@@ -108,8 +109,8 @@ class Mesh final : public plan::StageAlgorithm {
     }
   }
 
-  // One-shot: everyone takes all from the root. Else scatter, then all-gather of the outputs; the root,
-  // which has everything, takes nothing, and its own block is read out of its input.
+  // One-shot: everyone takes all from the root. Else scatter, then all-gather of the outputs; the
+  // root, which has everything, takes nothing, and its own block is read out of its input.
   static void broadcast(const StageArgs& a, uint32_t round, uint32_t owner,
                         std::vector<Move>& out) {
     if (owner == a.root) return;

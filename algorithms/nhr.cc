@@ -1,8 +1,9 @@
 // NHR (nonuniform hierarchical ring). Source: HCCL's algorithm notes (NHR).
-// p members, S = ceil(log2 p). ReduceScatter and AllGather: S steps, each rank exchanging in step s the blocks
-// that lie an even number of strides 2^s away; cost S alpha + (p-1)/p n (beta + gamma). AllReduce is both, on
-// blocks renumbered so that those sent together lie side by side. Scatter walks the same tree from the root;
-// Broadcast is Scatter and AllGather. Small data: one binomial tree on the whole vector.
+// p members, S = ceil(log2 p). ReduceScatter and AllGather: S steps, each rank exchanging in step s
+// the blocks that lie an even number of strides 2^s away; cost S alpha + (p-1)/p n (beta + gamma).
+// AllReduce is both, on blocks renumbered so that those sent together lie side by side. Scatter
+// walks the same tree from the root; Broadcast is Scatter and AllGather. Small data: one binomial
+// tree on the whole vector.
 #include "algorithms/algorithms.h"
 #include "algorithms/moves_builder.h"
 
@@ -70,7 +71,8 @@ class Nhr final : public plan::StageAlgorithm {
         reduceScatter(a, round, owner, Buffer::kScratch, Buffer::kOutput, false, out);
         break;
       case StageOp::kAllGather:
-        if (round == 0) out.push_back(copyMove({owner, Buffer::kOutput, owner}, {owner, Buffer::kInput, owner}));
+        if (round == 0)
+          out.push_back(copyMove({owner, Buffer::kOutput, owner}, {owner, Buffer::kInput, owner}));
         allGather(a, round, owner, Buffer::kInput, false, a.size, out);
         break;
       case StageOp::kAllReduce:
@@ -131,8 +133,8 @@ class Nhr final : public plan::StageAlgorithm {
   }
 
   // Step s, d = 2^s: from r+d come blocks r, r-2d, r-4d, ...
-  static void reduceScatter(const StageArgs& a, uint32_t s, uint32_t r, Buffer partialIn, Buffer result,
-                            bool mapped, std::vector<Move>& out) {
+  static void reduceScatter(const StageArgs& a, uint32_t s, uint32_t r, Buffer partialIn,
+                            Buffer result, bool mapped, std::vector<Move>& out) {
     const std::vector<uint32_t> map = mapped ? blockMap(a.size) : std::vector<uint32_t>{};
     const uint64_t d = uint64_t{1} << s;
     const uint32_t from = mod(static_cast<int64_t>(r + d), a.size);
@@ -148,10 +150,10 @@ class Nhr final : public plan::StageAlgorithm {
     out.push_back(std::move(move));
   }
 
-  // Step s, d = 2^(S-1-s): from r-d come blocks r-d, r-3d, ... `own`: where a member's own block starts.
-  // Member `idle` (a broadcast's root) takes nothing and gives out of its input.
-  static void allGather(const StageArgs& a, uint32_t s, uint32_t r, Buffer own, bool mapped, uint32_t idle,
-                        std::vector<Move>& out) {
+  // Step s, d = 2^(S-1-s): from r-d come blocks r-d, r-3d, ... `own`: where a member's own block
+  // starts. Member `idle` (a broadcast's root) takes nothing and gives out of its input.
+  static void allGather(const StageArgs& a, uint32_t s, uint32_t r, Buffer own, bool mapped,
+                        uint32_t idle, std::vector<Move>& out) {
     if (r == idle) return;
     const std::vector<uint32_t> map = mapped ? blockMap(a.size) : std::vector<uint32_t>{};
     const uint64_t d = uint64_t{1} << (plan::ceilLog2(a.size) - 1 - s);
@@ -162,13 +164,16 @@ class Nhr final : public plan::StageAlgorithm {
       const uint32_t block = position(map, v);
       const bool ownBlock = v == from;
       move.refs.push_back({Buffer::kOutput, block});
-      move.refs.push_back({from == idle ? Buffer::kInput : ownBlock ? own : Buffer::kOutput, block});
+      move.refs.push_back({from == idle ? Buffer::kInput
+                           : ownBlock   ? own
+                                        : Buffer::kOutput,
+                           block});
     }
     out.push_back(std::move(move));
   }
 
-  // Step s, d = 2^s: members closer than `active` (counted downwards from the root) hand on what lies
-  // beyond; r receives from r+d blocks r, r-2d, ...
+  // Step s, d = 2^s: members closer than `active` (counted downwards from the root) hand on what
+  // lies beyond; r receives from r+d blocks r, r-2d, ...
   static void scatter(const StageArgs& a, uint32_t s, uint32_t r, Buffer transit, bool mapped,
                       std::vector<Move>& out) {
     const std::vector<uint32_t> map = mapped ? blockMap(a.size) : std::vector<uint32_t>{};
@@ -189,8 +194,8 @@ class Nhr final : public plan::StageAlgorithm {
   }
 
   // Binomial tree towards the root; a member's first partial result is its input.
-  static void reduceTree(const StageArgs& a, uint32_t s, uint32_t r, Buffer partialIn, Buffer result,
-                         std::vector<Move>& out) {
+  static void reduceTree(const StageArgs& a, uint32_t s, uint32_t r, Buffer partialIn,
+                         Buffer result, std::vector<Move>& out) {
     const uint32_t delta = mod(int64_t{r} - a.root, a.size);
     const uint64_t d = uint64_t{1} << s;
     if (delta % (2 * d) != 0 || delta + d >= a.size) return;
@@ -209,8 +214,8 @@ class Nhr final : public plan::StageAlgorithm {
     const uint64_t d = uint64_t{1} << (plan::ceilLog2(a.size) - 1 - s);
     if (delta % (2 * d) != d) return;
     const uint32_t from = mod(static_cast<int64_t>(r) - static_cast<int64_t>(d), a.size);
-    out.push_back(copyMove({r, Buffer::kOutput, 0},
-                           {from, from == a.root ? atRoot : Buffer::kOutput, 0}));
+    out.push_back(
+        copyMove({r, Buffer::kOutput, 0}, {from, from == a.root ? atRoot : Buffer::kOutput, 0}));
   }
 };
 

@@ -1,7 +1,7 @@
-// Pairwise exchange for AlltoAll. Source: HCCL's algorithm notes (pairwise); Thakur, Rabenseifner & Gropp,
-// "Optimization of collective communication operations in MPICH" (2005).
-// Step k = 1..p-1: receive from r-k while r+k receives from here; the own part is copied in step 0's
-// shadow. Cost: (p-1) alpha + beta times the sum of the steps' largest messages.
+// Pairwise exchange for AlltoAll. Source: HCCL's algorithm notes (pairwise); Thakur, Rabenseifner &
+// Gropp, "Optimization of collective communication operations in MPICH" (2005). Step k = 1..p-1:
+// receive from r-k while r+k receives from here; the own part is copied in step 0's shadow. Cost:
+// (p-1) alpha + beta times the sum of the steps' largest messages.
 #include "algorithms/algorithms.h"
 #include "algorithms/moves_builder.h"
 

@@ -1,7 +1,8 @@
 // Ring. Source: HCCL's algorithm notes (ring) and Patarasuk & Yuan, "Bandwidth optimal all-reduce
 // algorithms for clusters of workstations" (2009).
-// p members, block i ends at member i. Cost: p-1 steps of alpha + n/p (beta + gamma) for ReduceScatter,
-// the same without gamma for AllGather, both for AllReduce and Reduce (whose second half is a gather).
+// p members, block i ends at member i. Cost: p-1 steps of alpha + n/p (beta + gamma) for
+// ReduceScatter, the same without gamma for AllGather, both for AllReduce and Reduce (whose second
+// half is a gather).
 #include "algorithms/algorithms.h"
 #include "algorithms/moves_builder.h"
 
@@ -59,8 +60,8 @@ class Ring final : public plan::StageAlgorithm {
 
  private:
   // Step t: receive block r-2-t from r-1 and reduce it into the local copy.
-  static void reduceScatter(const StageArgs& a, uint32_t t, uint32_t r, Buffer partial, Buffer result,
-                            std::vector<Move>& out) {
+  static void reduceScatter(const StageArgs& a, uint32_t t, uint32_t r, Buffer partial,
+                            Buffer result, std::vector<Move>& out) {
     const uint32_t left = mod(int64_t{r} - 1, a.size);
     const uint32_t block = mod(int64_t{r} - 2 - t, a.size);
     const bool last = t == a.size - 2;
@@ -81,8 +82,8 @@ class Ring final : public plan::StageAlgorithm {
         copyMove({r, Buffer::kOutput, block}, {left, t == 0 ? own : Buffer::kOutput, block}));
   }
 
-  // The root sends the block of the farthest member first; each step moves every block in transit one
-  // member on. The member at distance d receives in step t the block of distance p-1-(t-(d-1)).
+  // The root sends the block of the farthest member first; each step moves every block in transit
+  // one member on. The member at distance d receives in step t the block of distance p-1-(t-(d-1)).
   static void scatter(const StageArgs& a, uint32_t t, uint32_t r, std::vector<Move>& out) {
     const uint32_t distance = mod(int64_t{r} - a.root, a.size);
     if (distance == 0) {
@@ -94,9 +95,8 @@ class Ring final : public plan::StageAlgorithm {
     if (travelled < distance) return;
     const uint32_t block = mod(int64_t{a.root} + travelled, a.size);
     const uint32_t left = mod(int64_t{r} - 1, a.size);
-    out.push_back(copyMove(
-        {r, travelled == distance ? Buffer::kOutput : Buffer::kScratch, block},
-        {left, distance == 1 ? Buffer::kInput : Buffer::kScratch, block}));
+    out.push_back(copyMove({r, travelled == distance ? Buffer::kOutput : Buffer::kScratch, block},
+                           {left, distance == 1 ? Buffer::kInput : Buffer::kScratch, block}));
   }
 };
 

@@ -32,7 +32,9 @@ Result<std::shared_ptr<Communicator>> Communicator::create(CommunicatorParams pa
 Communicator::Communicator(CommunicatorParams params)
     : params_(std::move(params)), topology_(topologyOf(params_.cluster)) {}
 
-Communicator::~Communicator() { (void)shutdown(); }
+Communicator::~Communicator() {
+  (void)shutdown();
+}
 
 Status Communicator::open() {
   HCCL_ASSIGN_OR_RETURN(const Environment* env, environment());
@@ -58,7 +60,8 @@ Status Communicator::open() {
                                                  links_.get());
   context_->setExecTimeout(params_.settings.execTimeoutSec);
   context_->onFailure([](const Status& cause) { reportAsyncError(cause); });
-  links_->onFailure([context = context_.get()](uint32_t, const Status& cause) { context->fail(cause); });
+  links_->onFailure(
+      [context = context_.get()](uint32_t, const Status& cause) { context->fail(cause); });
   tasks_ = std::make_unique<executor::TaskPool>(*context_);
   return Status::ok();
 }
@@ -79,9 +82,10 @@ Deadline Communicator::linkDeadline() const {
   return Deadline::after(env.isOk() ? (*env)->linkTimeoutSec() : 140);
 }
 
-Result<const Communicator::CachedPlan*> Communicator::planFor(const plan::OpDesc& op, uint64_t bytes) {
-  const plan::Choice choice =
-      plan::select(op, topology_, params_.settings.algo, params_.settings.deterministic == 2, bytes);
+Result<const Communicator::CachedPlan*> Communicator::planFor(const plan::OpDesc& op,
+                                                              uint64_t bytes) {
+  const plan::Choice choice = plan::select(op, topology_, params_.settings.algo,
+                                           params_.settings.deterministic == 2, bytes);
   const uint32_t level1 = choice.level1 != nullptr ? choice.level1->id : 0;
   const PlanKey key{static_cast<uint8_t>(op.type), op.root,
                     static_cast<uint16_t>(choice.level0->id << 8 | level1 << 4 |
@@ -94,8 +98,8 @@ Result<const Communicator::CachedPlan*> Communicator::planFor(const plan::OpDesc
   const plan::Schedule schedule = plan::compose(op, topology_, choice);
   const std::vector<uint32_t> peers = plan::peersOf(schedule, rank());
   HCCL_RETURN_IF_ERROR(context_->connect(peers, transport::LinkKind::kCollective, linkDeadline()));
-  auto lowered = std::make_shared<plan::Plan>(
-      plan::lower(op, schedule, rank(), [this](uint32_t peer) {
+  auto lowered =
+      std::make_shared<plan::Plan>(plan::lower(op, schedule, rank(), [this](uint32_t peer) {
         return context_->peer(peer).link->linkClass == transport::LinkClass::kMessage
                    ? plan::PeerLink::kMessage
                    : plan::PeerLink::kDirect;
@@ -104,9 +108,11 @@ Result<const Communicator::CachedPlan*> Communicator::planFor(const plan::OpDesc
   if (!choice.note.empty()) {
     HCCL_RUN_INFO("[ALG] {} of {}: {}", plan::opName(op.type), params_.name, choice.note);
   }
-  HCCL_RUN_INFO("[ALG] tag[{}_{}] AlgType(level 0-1-2):[{}], oneShot[{}], userRank[{}], userRankSize[{}], steps[{}]",
-                plan::opName(op.type), params_.name, cached.plan->name,
-                (choice.oneShot0 || choice.oneShot1) ? 1 : 0, rank(), size(), cached.plan->steps.size());
+  HCCL_RUN_INFO(
+      "[ALG] tag[{}_{}] AlgType(level 0-1-2):[{}], oneShot[{}], userRank[{}], userRankSize[{}], "
+      "steps[{}]",
+      plan::opName(op.type), params_.name, cached.plan->name,
+      (choice.oneShot0 || choice.oneShot1) ? 1 : 0, rank(), size(), cached.plan->steps.size());
   return &plans_.emplace(key, std::move(cached)).first->second;
 }
 
@@ -125,7 +131,8 @@ Status Communicator::collective(const CollectiveCall& call, runtime::Stream* str
   executor::Launch& launch = task->launch;
   launch.plan = cached->plan;
   launch.op = op;
-  if (Status s = fillLaunch(call, rank(), size(), cached->choice, params_.settings.bufferBytes, launch);
+  if (Status s =
+          fillLaunch(call, rank(), size(), cached->choice, params_.settings.bufferBytes, launch);
       !s.isOk()) {
     task->discard();
     return s;
@@ -139,7 +146,8 @@ Status Communicator::collective(const CollectiveCall& call, runtime::Stream* str
   return queued;
 }
 
-Status Communicator::transfers(const std::vector<executor::TransferItem>& items, runtime::Stream* stream) {
+Status Communicator::transfers(const std::vector<executor::TransferItem>& items,
+                               runtime::Stream* stream) {
   std::lock_guard lock(mutex_);
   HCCL_RETURN_IF_ERROR(usable());
   std::vector<uint32_t> peers;
@@ -152,19 +160,21 @@ Status Communicator::transfers(const std::vector<executor::TransferItem>& items,
     }
   }
   if (own[0].size() != own[1].size()) {
-    return argumentError(HCCL_E_PARA, "HcclBatchSendRecv",
-                         std::to_string(own[0].size()) + " sends and " +
-                             std::to_string(own[1].size()) + " receives",
-                         "sendRecvInfo", "as many sends to the own rank as receives from it");
+    return argumentError(
+        HCCL_E_PARA, "HcclBatchSendRecv",
+        std::to_string(own[0].size()) + " sends and " + std::to_string(own[1].size()) + " receives",
+        "sendRecvInfo", "as many sends to the own rank as receives from it");
   }
-  HCCL_RETURN_IF_ERROR(context_->connect(peers, transport::LinkKind::kPointToPoint, linkDeadline()));
+  HCCL_RETURN_IF_ERROR(
+      context_->connect(peers, transport::LinkKind::kPointToPoint, linkDeadline()));
   executor::TransferTask* task = tasks_->transfer();
   for (size_t i = 0; i < own[0].size(); ++i) {
     const uint64_t bytes = own[0][i].count * reduce::typeSize(own[0][i].dataType);
     if (bytes != own[1][i].count * reduce::typeSize(own[1][i].dataType)) {
       task->discard();
-      return argumentError(HCCL_E_PARA, "HcclBatchSendRecv", std::to_string(own[1][i].count), "count",
-                           "the count of the send that it matches, " + std::to_string(own[0][i].count));
+      return argumentError(
+          HCCL_E_PARA, "HcclBatchSendRecv", std::to_string(own[1][i].count), "count",
+          "the count of the send that it matches, " + std::to_string(own[0][i].count));
     }
     task->selfCopies.push_back({own[0][i].buffer, own[1][i].buffer, bytes});
   }
@@ -197,7 +207,8 @@ Status Communicator::shutdown() {
   lastPlan_ = {};
   links_->onFailure({});
   if (tasks_->inFlight() != 0) {
-    // A stream does not let go of its tasks (it is stuck in a host function): they keep what they need.
+    // A stream does not let go of its tasks (it is stuck in a host function): they keep what they
+    // need.
     HCCL_WARNING("communicator {} is destroyed with {} operations on stuck streams", params_.name,
                  tasks_->inFlight());
     bury(std::move(links_), std::move(context_), std::move(tasks_));
@@ -272,16 +283,18 @@ void logKeyInfo(const Communicator& communicator) {
   const RankInfo& self = cluster.ranks[communicator.rank()];
   const bool equal = cluster.hasEqualServers();
   HCCL_RUN_INFO(
-      "[Communicator Key Info]identifier[{}] rankSize[{}] serverNum[{}] moduleNum[{}] superPodNum[{}] "
+      "[Communicator Key Info]identifier[{}] rankSize[{}] serverNum[{}] moduleNum[{}] "
+      "superPodNum[{}] "
       "multiModuleDiffDeviceNumMode[{}] multiSuperPodDiffServerNumMode[{}]",
       communicator.name(), cluster.size(), cluster.servers().size(), cluster.servers().size(),
       cluster.superPods().size(), equal ? 0 : 1, 0);
   HCCL_RUN_INFO(
-      "[LocalRank Key Info]userRank[{}] hostIp[{}] devicePhyId[{}] server[{}] deviceIp[{}] superPodId[{}] "
+      "[LocalRank Key Info]userRank[{}] hostIp[{}] devicePhyId[{}] server[{}] deviceIp[{}] "
+      "superPodId[{}] "
       "useSuperPodMode[{}] isStandardCard[0]",
       communicator.rank(), self.hostIp, self.deviceId, self.serverId,
-      self.deviceIps.empty() ? "" : self.deviceIps[0], self.superPodId.empty() ? "0" : self.superPodId,
-      cluster.superPods().empty() ? 0 : 1);
+      self.deviceIps.empty() ? "" : self.deviceIps[0],
+      self.superPodId.empty() ? "0" : self.superPodId, cluster.superPods().empty() ? 0 : 1);
 }
 
 }  // namespace hccl

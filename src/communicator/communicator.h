@@ -52,13 +52,13 @@ struct CommSettings {
 struct CollectiveCall {
   HcclCMDType type = HCCL_CMD_ALLREDUCE;
   const void* send = nullptr;
-  void* recv = nullptr;     // Broadcast: send == recv == buf
-  uint64_t count = 0;       // as in OpDesc; V operations: ignored
+  void* recv = nullptr;  // Broadcast: send == recv == buf
+  uint64_t count = 0;    // as in OpDesc; V operations: ignored
   HcclDataType dataType = HCCL_DATA_TYPE_FP32;
   HcclReduceOp reduceOp = HCCL_REDUCE_RESERVED;
   uint32_t root = 0;
-  // By rank, n entries, host memory, read during the call. AlltoAllV and AlltoAllVC: all four (VC: this
-  // rank's row and column, packed displacements). ReduceScatterV: send*; AllGatherV: recv*.
+  // By rank, n entries, host memory, read during the call. AlltoAllV and AlltoAllVC: all four (VC:
+  // this rank's row and column, packed displacements). ReduceScatterV: send*; AllGatherV: recv*.
   const uint64_t* sendCounts = nullptr;
   const uint64_t* sendDispls = nullptr;
   const uint64_t* recvCounts = nullptr;
@@ -67,11 +67,11 @@ struct CollectiveCall {
 
 struct CommunicatorParams {
   std::string name;
-  Cluster cluster;       // endpoints filled in
+  Cluster cluster;  // endpoints filled in
   uint32_t rank = 0;
   int32_t device = 0;
   CommSettings settings;
-  std::string secret;    // proves membership to peers; same on all ranks
+  std::string secret;  // proves membership to peers; same on all ranks
   bool isSubComm = false;
   std::string parent;
   std::vector<uint32_t> worldRanks;  // of the members, in the parent (sub-communicators)
@@ -90,21 +90,23 @@ class Communicator {
   const CommSettings& settings() const { return params_.settings; }
   const std::string& secret() const { return params_.secret; }
   bool isSubComm() const { return params_.isSubComm; }
+  const std::string& parent() const { return params_.parent; }  // of a sub-communicator
   const std::vector<uint32_t>& worldRanks() const { return params_.worldRanks; }
 
-  // Enqueue on the stream and return. Arguments have been validated for what api.md says (types, ranks, NULL);
-  // overlap of buffers is checked here (EI0003). Errors also: first link set-up (EI0006...), a failed
-  // communicator (its first cause), E_SUSPENDING.
+  // Enqueue on the stream and return. Arguments have been validated for what api.md says (types,
+  // ranks, NULL); overlap of buffers is checked here (EI0003). Errors also: first link set-up
+  // (EI0006...), a failed communicator (its first cause), E_SUSPENDING.
   Status collective(const CollectiveCall& call, runtime::Stream* stream);
-  // Self transfers are matched in list order. Item fields but the ticket are filled in by the caller.
+  // Self transfers are matched in list order. Item fields but the ticket are filled in by the
+  // caller.
   Status transfers(const std::vector<executor::TransferItem>& items, runtime::Stream* stream);
 
   // The first asynchronous failure, or OK.
   Status asyncError() const;
   // Operations that are on streams and not finished.
   size_t pending() const;
-  // Waits (bounded) for pending operations of a failed communicator, closes the links. After it the object
-  // answers every call with E_UNAVAIL.
+  // Waits (bounded) for pending operations of a failed communicator, closes the links. After it the
+  // object answers every call with E_UNAVAIL.
   Status shutdown();
   // Makes link set-up in progress give up.
   void cancel() { links_->cancel(); }
@@ -116,11 +118,13 @@ class Communicator {
 
   // The staging region that is exposed as "HCCL buffer".
   Result<std::pair<void*, uint64_t>> stagingBuffer();
-  // A pointer in this process to `remote` (an address in the peer's process given as arena offset or, for ranks
-  // of one process, as address; see transport::BufferRef); E_NOT_SUPPORT when the peer's memory cannot be mapped.
+  // A pointer in this process to `remote` (an address in the peer's process given as arena offset
+  // or, for ranks of one process, as address; see transport::BufferRef); E_NOT_SUPPORT when the
+  // peer's memory cannot be mapped.
   Result<std::byte*> peerPointer(uint32_t peer, uint64_t bufferRef, uint64_t bytes);
 
-  // The algorithm text of the last plan that was looked up for a type (tests, diagnosis); empty if none.
+  // The algorithm text of the last plan that was looked up for a type (tests, diagnosis); empty if
+  // none.
   std::string lastAlgorithm(HcclCMDType type) const;
   // Bytes sent and received through message links to ranks of other servers so far (tests).
   std::pair<uint64_t, uint64_t> interServerBytes() const;

@@ -1,4 +1,5 @@
-// Keeps the parts of destroyed communicators whose operations sit on streams that do not let go of them.
+// Keeps the parts of destroyed communicators whose operations sit on streams that do not let go of
+// them.
 #pragma once
 
 #include <memory>

@@ -38,7 +38,8 @@ uint64_t digest(const std::vector<uint64_t>& counts) {
   return h;
 }
 
-void fillBuffers(const CollectiveCall& call, uint32_t rank, uint32_t ranks, executor::Launch& launch) {
+void fillBuffers(const CollectiveCall& call, uint32_t rank, uint32_t ranks,
+                 executor::Launch& launch) {
   const uint64_t size = launch.geometry.elementSize;
   const uint64_t block = call.count * size;
   const bool root = rank == call.root;

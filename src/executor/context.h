@@ -1,5 +1,5 @@
-// Context: what the operations of one communicator rank share: peers with their signal counters, staging
-// memory, the order of operations, and the first failure.
+// Context: what the operations of one communicator rank share: peers with their signal counters,
+// staging memory, the order of operations, and the first failure.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@
 
 namespace hccl::executor {
 
-// A region of the device's arena that grows when an operation needs more. Only the operation whose turn it
-// is touches it.
+// A region of the device's arena that grows when an operation needs more. Only the operation whose
+// turn it is touches it.
 class Staging {
  public:
   explicit Staging(int32_t device) : device_(device) {}
@@ -38,8 +38,8 @@ class Staging {
   size_t size_ = 0;
 };
 
-// A peer of collectives. Counters are this rank's view of the monotonic signals of the pair; they are never
-// reset while the communicator lives.
+// A peer of collectives. Counters are this rank's view of the monotonic signals of the pair; they
+// are never reset while the communicator lives.
 struct Peer {
   uint32_t rank = 0;
   transport::Link* link = nullptr;
@@ -89,8 +89,8 @@ class Context {
   transport::Links* links() const { return links_; }
   Staging& staging() { return staging_; }
 
-  // Makes the links of `peers`; afterwards peer(r) and pointToPoint(r) are complete. Called under the
-  // communicator's API lock.
+  // Makes the links of `peers`; afterwards peer(r) and pointToPoint(r) are complete. Called under
+  // the communicator's API lock.
   Status connect(const std::vector<uint32_t>& peers, transport::LinkKind kind, Deadline deadline);
   Peer& peer(uint32_t rank) { return *peers_[rank]; }
   PointToPointPeer& pointToPoint(uint32_t rank) { return *pairs_[rank]; }
@@ -104,7 +104,9 @@ class Context {
   void fail(const Status& cause);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   Status failure() const;
-  void onFailure(std::function<void(const Status&)> callback) { failureCallback_ = std::move(callback); }
+  void onFailure(std::function<void(const Status&)> callback) {
+    failureCallback_ = std::move(callback);
+  }
 
   // Seconds that an operation waits for a peer without any progress; 0 = for ever.
   void setExecTimeout(double seconds) { execTimeout_.store(seconds, std::memory_order_relaxed); }

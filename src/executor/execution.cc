@@ -16,7 +16,6 @@ using plan::Step;
 using plan::StepKind;
 using runtime::Poll;
 using transport::BufferRef;
-using transport::Io;
 
 // Flags of the buffer references in an entry.
 constexpr uint64_t kStagedBit = 1ULL << 62;
@@ -75,9 +74,8 @@ Status Execution::prepare() {
     return arena != nullptr && arena->device() == context_.device();
   };
   const bool varying = plan::hasVaryingBlocks(launch_->op.type);
-  inputStaged_ = plan_->inputRemote &&
-                 ((varying && plan_->inputShape == BufferShape::kFull) ||
-                  !reachable(launch_->input, launch_->inputBytes));
+  inputStaged_ = plan_->inputRemote && ((varying && plan_->inputShape == BufferShape::kFull) ||
+                                        !reachable(launch_->input, launch_->inputBytes));
   outputStaged_ = launch_->outputAliasesInput ||
                   (plan_->outputRemote && ((varying && plan_->outputShape == BufferShape::kFull) ||
                                            !reachable(launch_->output, launch_->outputBytes)));
@@ -106,7 +104,8 @@ void Execution::publishEntries() {
     const auto ref = [&](const void* p) {
       uint64_t offset = 0;
       if (peer.direct->sameProcess) return BufferRef::address(p);
-      return runtime::Arena::find(p, 1, &offset) != nullptr ? BufferRef::offset(offset) : uint64_t{0};
+      return runtime::Arena::find(p, 1, &offset) != nullptr ? BufferRef::offset(offset)
+                                                            : uint64_t{0};
     };
     const auto window = [&](bool output) -> uint64_t {
       const bool staged = output ? outputStaged_ : inputStaged_;
@@ -232,9 +231,8 @@ Execution::Outcome Execution::runStep(const Step& step, LaneState& lane) {
     case StepKind::kCombine:
       return combineStep(step, lane.iteration);
     case StepKind::kPut:
-      return putStep(step, lane);
     case StepKind::kTake:
-      return takeStep(step, lane);
+      return messageStep(step, lane);
     case StepKind::kOpen:
     case StepKind::kClose:
       return signalStep(step, lane.iteration);
@@ -389,9 +387,10 @@ Execution::Outcome Execution::readEntry(Peer& peer) {
   if (entry.ordinal.load(std::memory_order_acquire) < peer.operations) return Outcome::kIdle;
   if (entry.signature != launch_->signature || entry.sequence != launch_->sequence ||
       entry.count != launch_->countFrom(peer.rank)) {
-    return failWith(mismatchError(context_.name().c_str(), context_.rank(), peer.rank,
-                                  {launch_->sequence, launch_->signature, launch_->countFrom(peer.rank)},
-                                  {entry.sequence, entry.signature, entry.count}));
+    return failWith(
+        mismatchError(context_.name().c_str(), context_.rank(), peer.rank,
+                      {launch_->sequence, launch_->signature, launch_->countFrom(peer.rank)},
+                      {entry.sequence, entry.signature, entry.count}));
   }
   const plan::Geometry& g = launch_->geometry;
   peer.slotBytes = entry.spare;
@@ -418,100 +417,14 @@ Execution::Outcome Execution::readEntry(Peer& peer) {
   peer.input = resolve(entry.input, peer.inputStaged, false);
   peer.output = resolve(entry.output, peer.outputStaged, true);
   peer.scratch = resolve(entry.scratch, unused, false);
-  if ((entry.input != 0 && peer.input == nullptr) || (entry.output != 0 && peer.output == nullptr) ||
+  if ((entry.input != 0 && peer.input == nullptr) ||
+      (entry.output != 0 && peer.output == nullptr) ||
       (entry.scratch != 0 && peer.scratch == nullptr)) {
     return failWith(Status(HCCL_E_INTERNAL,
                            fmt::format("rank {} named memory outside of its arena", peer.rank), 0,
                            static_cast<int>(peer.rank)));
   }
   peer.entrySeen = true;
-  return Outcome::kDone;
-}
-
-// ---- messages -----------------------------------------------------------------------------------
-
-transport::FrameHeader Execution::header(uint64_t count, uint32_t frame, uint64_t bytes) const {
-  transport::FrameHeader h;
-  h.sequence = launch_->sequence;
-  h.signature = launch_->signature;
-  h.count = count;
-  h.step = frame;
-  h.bytes = bytes;
-  return h;
-}
-
-Execution::Outcome Execution::putStep(const Step& step, LaneState& lane) {
-  Peer& peer = context_.peer(step.peer);
-  bool moved = false;
-  while (lane.piece < step.segments) {
-    const uint64_t c = lane.iteration;
-    if (!lane.frameActive) {
-      const plan::Segment& segment = plan_->segmentPool[step.segment + lane.piece];
-      const uint64_t bytes = segmentLength(segment, c) * launch_->geometry.elementSize;
-      const bool lastChance = c == 0 && !lane.pieceSent && lane.piece + 1 == step.segments;
-      if (bytes == 0 && !lastChance) {
-        ++lane.piece;
-        continue;
-      }
-      lane.send.header = header(launch_->countTo(step.peer), peer.framesSent++, bytes);
-      lane.send.data = localAddress(plan_->refs[segment.refs], c);
-      lane.send.sent = 0;
-      lane.frameActive = true;
-      lane.pieceSent = true;
-    }
-    const Io io = peer.message->send(lane.send);
-    if (io == Io::kFailed || io == Io::kMismatch) return failWith(peer.message->failure());
-    if (io != Io::kDone) {
-      describeWait(step);
-      return io == Io::kProgress || moved ? Outcome::kProgress : Outcome::kIdle;
-    }
-    lane.frameActive = false;
-    moved = true;
-    ++lane.piece;
-  }
-  lane.piece = 0;
-  lane.pieceSent = false;
-  return Outcome::kDone;
-}
-
-Execution::Outcome Execution::takeStep(const Step& step, LaneState& lane) {
-  Peer& peer = context_.peer(step.peer);
-  bool moved = false;
-  while (lane.piece < step.segments) {
-    const uint64_t c = lane.iteration;
-    if (!lane.frameActive) {
-      const plan::Segment& segment = plan_->segmentPool[step.segment + lane.piece];
-      const uint64_t bytes = segmentLength(segment, c) * launch_->geometry.elementSize;
-      const bool lastChance = c == 0 && !lane.pieceSent && lane.piece + 1 == step.segments;
-      if (bytes == 0 && !lastChance) {
-        ++lane.piece;
-        continue;
-      }
-      lane.receive.expected = header(launch_->countFrom(step.peer), peer.framesReceived++, bytes);
-      lane.receive.data = localAddress(plan_->refs[segment.refs], c);
-      lane.receive.received = 0;
-      lane.frameActive = true;
-      lane.pieceSent = true;
-    }
-    const Io io = peer.message->receive(lane.receive);
-    if (io == Io::kMismatch) {
-      const transport::FrameHeader& want = lane.receive.expected;
-      const transport::FrameHeader& got = lane.receive.got;
-      return failWith(mismatchError(context_.name().c_str(), context_.rank(), step.peer,
-                                    {want.sequence, want.signature, want.count},
-                                    {got.sequence, got.signature, got.count}));
-    }
-    if (io == Io::kFailed) return failWith(peer.message->failure());
-    if (io != Io::kDone) {
-      describeWait(step);
-      return io == Io::kProgress || moved ? Outcome::kProgress : Outcome::kIdle;
-    }
-    lane.frameActive = false;
-    moved = true;
-    ++lane.piece;
-  }
-  lane.piece = 0;
-  lane.pieceSent = false;
   return Outcome::kDone;
 }
 

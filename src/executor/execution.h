@@ -1,5 +1,5 @@
-// Execution: advances one launch of a plan. Non-blocking and resumable; allocates nothing once its vectors
-// have grown to the plan's size.
+// Execution: advances one launch of a plan. Non-blocking and resumable; allocates nothing once its
+// vectors have grown to the plan's size.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ class Execution {
  private:
   struct LaneState {
     uint64_t iteration = 0;
-    uint32_t position = 0;     // index into the lane's steps
-    uint32_t piece = 0;        // Put, Take: segment under way
+    uint32_t position = 0;  // index into the lane's steps
+    uint32_t piece = 0;     // Put, Take: segment under way
     bool frameActive = false;
-    bool pieceSent = false;    // Put, Take: a frame of this step went through
+    bool pieceSent = false;  // Put, Take: a frame of this step went through
     transport::SendState send;
     transport::ReceiveState receive;
   };
@@ -41,8 +41,9 @@ class Execution {
   Outcome runStep(const plan::Step& step, LaneState& lane);
   Outcome stageStep(const plan::Step& step, uint64_t c);
   Outcome combineStep(const plan::Step& step, uint64_t c);
-  Outcome putStep(const plan::Step& step, LaneState& lane);
-  Outcome takeStep(const plan::Step& step, LaneState& lane);
+  Outcome messageStep(const plan::Step& step, LaneState& lane);
+  bool nextPiece(const plan::Step& step, LaneState& lane, uint64_t& bytes) const;
+  void beginFrame(const plan::Step& step, LaneState& lane, uint64_t bytes);
   Outcome signalStep(const plan::Step& step, uint64_t c);
   Outcome awaitStep(const plan::Step& step, uint64_t c);
   Outcome readEntry(Peer& peer);
@@ -67,9 +68,9 @@ class Execution {
   std::vector<uint32_t> positionOf_;  // of each step in its lane
   std::vector<void*> targets_;
   std::vector<const void*> sources_;
-  std::byte* base_ = nullptr;      // staging: two slots of {input window, output window, scratch}
+  std::byte* base_ = nullptr;  // staging: two slots of {input window, output window, scratch}
   uint64_t slotBytes_ = 0;
-  uint64_t outputWindow_ = 0;      // offsets in a slot
+  uint64_t outputWindow_ = 0;  // offsets in a slot
   uint64_t scratch_ = 0;
   bool inputStaged_ = false;
   bool outputStaged_ = false;

@@ -14,15 +14,16 @@ namespace hccl::executor {
 struct Launch {
   std::shared_ptr<const plan::Plan> plan;
   plan::OpDesc op;
-  plan::Geometry geometry;      // its count pointers point into the vectors below
+  plan::Geometry geometry;  // its count pointers point into the vectors below
   const std::byte* input = nullptr;
   std::byte* output = nullptr;
-  uint64_t inputBytes = 0;      // of the caller's buffers, for reach and overlap
+  uint64_t inputBytes = 0;  // of the caller's buffers, for reach and overlap
   uint64_t outputBytes = 0;
-  bool outputAliasesInput = false;  // in a way that forbids writing it before the input was read by all
+  bool outputAliasesInput =
+      false;  // in a way that forbids writing it before the input was read by all
   uint64_t sequence = 0;
   uint64_t signature = 0;
-  uint64_t agreedCount = 0;     // carried to peers; AlltoAll operations carry the pair's count instead
+  uint64_t agreedCount = 0;  // carried to peers; AlltoAll operations carry the pair's count instead
   std::vector<uint64_t> inputCounts;
   std::vector<uint64_t> inputDispls;
   std::vector<uint64_t> outputCounts;

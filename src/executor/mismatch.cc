@@ -7,9 +7,10 @@
 namespace hccl::executor {
 
 const char* dataTypeName(uint8_t type) {
-  static const char* const names[] = {"int8",   "int16",  "int32",  "float16", "float32", "int64",
-                                      "uint64", "uint8",  "uint16", "uint32",  "float64", "bfloat16",
-                                      "int128", "unknown", "hif8",  "fp8e4m3", "fp8e5m2", "fp8e8m0"};
+  static const char* const names[] = {"int8",    "int16",    "int32",  "float16", "float32",
+                                      "int64",   "uint64",   "uint8",  "uint16",  "uint32",
+                                      "float64", "bfloat16", "int128", "unknown", "hif8",
+                                      "fp8e4m3", "fp8e5m2",  "fp8e8m0"};
   return type < sizeof(names) / sizeof(names[0]) ? names[type] : "unknown";
 }
 
@@ -37,7 +38,8 @@ Status mismatchError(const char* communicator, uint32_t localRank, uint32_t remo
   differs("cmdType", opText(mine.type), opText(theirs.type));
   differs("dataType", std::string(dataTypeName(mine.dataType)),
           std::string(dataTypeName(theirs.dataType)));
-  differs("op", std::string(reduceOpName(mine.reduceOp)), std::string(reduceOpName(theirs.reduceOp)));
+  differs("op", std::string(reduceOpName(mine.reduceOp)),
+          std::string(reduceOpName(theirs.reduceOp)));
   differs("root", mine.root, theirs.root);
   differs("count", local.count, remote.count);
   differs("sequence", local.sequence, remote.sequence);

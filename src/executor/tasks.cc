@@ -1,7 +1,6 @@
 #include "src/executor/tasks.h"
 
 #include <fmt/format.h>
-#include <immintrin.h>
 
 #include "src/fault/ei_errors.h"
 #include "src/reduce/reduce.h"
@@ -12,25 +11,6 @@ namespace {
 using runtime::Poll;
 
 constexpr uint64_t kPollsBetweenClockReads = 64;
-
-// Results may not depend on the rounding mode or on the denormal flags of the thread that happens to advance
-// a plan.
-class FloatEnvironment {
- public:
-  FloatEnvironment() : saved_(_mm_getcsr()) {
-    if ((saved_ & ~kFlags) != kDefault) _mm_setcsr(kDefault);
-  }
-  ~FloatEnvironment() {
-    if ((saved_ & ~kFlags) != kDefault) _mm_setcsr(saved_);
-  }
-  FloatEnvironment(const FloatEnvironment&) = delete;
-  FloatEnvironment& operator=(const FloatEnvironment&) = delete;
-
- private:
-  static constexpr unsigned kDefault = 0x1f80;  // all exceptions masked, nearest even, denormals kept
-  static constexpr unsigned kFlags = 0x3f;
-  unsigned saved_;
-};
 
 }  // namespace
 
@@ -46,7 +26,6 @@ Poll CollectiveTask::advance() noexcept {
     execution_.begin(launch);
     begun_ = true;
   }
-  const FloatEnvironment environment;
   const Poll poll = execution_.advance();
   if (poll != Poll::kDone) return poll;
   status_ = execution_.status();
@@ -134,9 +113,13 @@ void TransferTask::retire() noexcept {
   pool_.giveBack(this);
 }
 
-void CollectiveTask::discard() { pool_.giveBack(this); }
+void CollectiveTask::discard() {
+  pool_.giveBack(this);
+}
 
-void TransferTask::discard() { pool_.giveBack(this); }
+void TransferTask::discard() {
+  pool_.giveBack(this);
+}
 
 // ---- pool ---------------------------------------------------------------------------------------
 

@@ -1,4 +1,5 @@
-// The tasks that a communicator puts on streams. They are pooled: a repeated call allocates nothing.
+// The tasks that a communicator puts on streams. They are pooled: a repeated call allocates
+// nothing.
 #pragma once
 
 #include <deque>
@@ -16,7 +17,8 @@ class TaskPool;
 
 class CollectiveTask final : public runtime::Task {
  public:
-  CollectiveTask(Context& context, TaskPool& pool) : context_(context), pool_(pool), execution_(context) {}
+  CollectiveTask(Context& context, TaskPool& pool)
+      : context_(context), pool_(pool), execution_(context) {}
 
   Launch launch;  // filled in before the task is enqueued
 
@@ -68,7 +70,8 @@ class TransferTask final : public runtime::Task {
   Status status_;
 };
 
-// Owns the tasks of a communicator. Thread safe. Outlives all of them: destroy it when inFlight() is 0.
+// Owns the tasks of a communicator. Thread safe. Outlives all of them: destroy it when inFlight()
+// is 0.
 class TaskPool {
  public:
   explicit TaskPool(Context& context) : context_(context) {}

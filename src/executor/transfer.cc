@@ -14,8 +14,8 @@ using runtime::Poll;
 using transport::BufferRef;
 using transport::Io;
 
-// Staged transfers go through two slots of this size; direct ones are copied in pieces of it too, so that
-// advance() returns now and then.
+// Staged transfers go through two slots of this size; direct ones are copied in pieces of it too,
+// so that advance() returns now and then.
 constexpr uint64_t kPieceBytes = 512ULL << 10;
 constexpr uint64_t kStagedBit = 1ULL << 62;
 
@@ -35,7 +35,8 @@ uint64_t Transfer::signature() const {
 
 Status Transfer::mismatch(uint64_t sequence, uint64_t remoteSignature, uint64_t count) const {
   return mismatchError(context_->name().c_str(), context_->rank(), item_.peer,
-                       {item_.ticket, signature(), item_.count}, {sequence, remoteSignature, count});
+                       {item_.ticket, signature(), item_.count},
+                       {sequence, remoteSignature, count});
 }
 
 void Transfer::begin(Context& context, const TransferItem& item) {
@@ -132,9 +133,10 @@ Poll Transfer::receiveDirect() {
     staged_ = (entry.input & kStagedBit) != 0;
     source_ = direct.resolve(entry.input & ~kStagedBit, staged_ ? 2 * kPieceBytes : bytes_);
     if (source_ == nullptr) {
-      return finish(Status(HCCL_E_INTERNAL,
-                           "rank " + std::to_string(item_.peer) + " named memory outside of its arena",
-                           0, static_cast<int>(item_.peer)));
+      return finish(
+          Status(HCCL_E_INTERNAL,
+                 "rank " + std::to_string(item_.peer) + " named memory outside of its arena", 0,
+                 static_cast<int>(item_.peer)));
     }
     pieces_ = (bytes_ + kPieceBytes - 1) / kPieceBytes;
     firstPiece_ = lane.pieces;

@@ -1,5 +1,5 @@
-// Transfer: one send or one receive between this rank and a peer. Transfers of a direction of a pair run one
-// after the other, in the order of the API calls, and never wait for other pairs.
+// Transfer: one send or one receive between this rank and a peer. Transfers of a direction of a
+// pair run one after the other, in the order of the API calls, and never wait for other pairs.
 #pragma once
 
 #include <cstdint>
@@ -43,9 +43,9 @@ class Transfer {
   Phase phase_ = Phase::kWaitTurn;
   bool done_ = true;
   uint64_t bytes_ = 0;
-  uint64_t pieces_ = 0;       // of this transfer
+  uint64_t pieces_ = 0;  // of this transfer
   uint64_t piecesDone_ = 0;
-  uint64_t firstPiece_ = 0;   // of the direction's counter
+  uint64_t firstPiece_ = 0;  // of the direction's counter
   bool staged_ = false;
   const std::byte* source_ = nullptr;  // receive: the peer's buffer or staging
   transport::SendState send_;

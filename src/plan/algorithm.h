@@ -23,8 +23,8 @@ enum class StageOp : uint8_t {
 
 struct StageArgs {
   StageOp op = StageOp::kAllReduce;
-  uint32_t size = 1;   // members; ranks in moves are member indices
-  uint32_t root = 0;   // member index
+  uint32_t size = 1;     // members; ranks in moves are member indices
+  uint32_t root = 0;     // member index
   bool oneShot = false;  // the variant for small data, which keeps the data in one block
 };
 
@@ -44,9 +44,9 @@ class StageAlgorithm {
 
 // A row of the registry.
 struct AlgorithmRow {
-  uint8_t id;               // part of the signature
-  const char* token;        // as in HCCL_ALGO
-  const char* logName;      // as in AlgType(level 0-1-2)
+  uint8_t id;           // part of the signature
+  const char* token;    // as in HCCL_ALGO
+  const char* logName;  // as in AlgType(level 0-1-2)
   const char* description;
   const StageAlgorithm* algorithm;
 };

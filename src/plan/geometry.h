@@ -1,5 +1,6 @@
-// Geometry: where the blocks of an operation lie, in the callers' buffers and in staging, iteration by
-// iteration. Depends on agreed data only, save the displacements of V operations, which are the rank's own.
+// Geometry: where the blocks of an operation lie, in the callers' buffers and in staging, iteration
+// by iteration. Depends on agreed data only, save the displacements of V operations, which are the
+// rank's own.
 #pragma once
 
 #include <algorithm>
@@ -22,21 +23,25 @@ struct Geometry {
   bool vector = true;
   uint64_t elementSize = 4;
   uint32_t blocks = 1;
-  uint64_t total = 0;          // vector: elements in all; else elements of a block (uniform)
-  uint64_t capacity = 1;       // elements of a block in one iteration at most
+  uint64_t total = 0;     // vector: elements in all; else elements of a block (uniform)
+  uint64_t capacity = 1;  // elements of a block in one iteration at most
   uint64_t iterations = 1;
-  // V and AlltoAll operations: elements and displacements by block, of this rank's buffers; else nullptr.
+  // V and AlltoAll operations: elements and displacements by block, of this rank's buffers; else
+  // nullptr.
   const uint64_t* inputCounts = nullptr;
   const uint64_t* inputDispls = nullptr;
   const uint64_t* outputCounts = nullptr;
   const uint64_t* outputDispls = nullptr;
 
-  // `stagingBlocks`: staging blocks that the plan may need besides the buffers' own (agreed upper bound).
-  static uint64_t chooseCapacity(bool vector, uint64_t elementSize, uint32_t blocks, uint64_t maxElements,
-                                 uint32_t stagingBlocks, uint64_t bufferBytes, uint64_t chunkBytes) {
+  // `stagingBlocks`: staging blocks that the plan may need besides the buffers' own (agreed upper
+  // bound).
+  static uint64_t chooseCapacity(bool vector, uint64_t elementSize, uint32_t blocks,
+                                 uint64_t maxElements, uint32_t stagingBlocks, uint64_t bufferBytes,
+                                 uint64_t chunkBytes) {
     const uint64_t budget = std::min(chunkBytes, bufferBytes);
     const uint64_t share = std::max<uint64_t>(
-        std::min(budget / blocks, 2 * bufferBytes / (2 * (2 * blocks + uint64_t{stagingBlocks}))), 1);
+        std::min(budget / blocks, 2 * bufferBytes / (2 * (2 * blocks + uint64_t{stagingBlocks}))),
+        1);
     const uint64_t unit = std::max<uint64_t>(kAlignBytes / elementSize, 1);
     const uint64_t most = std::max<uint64_t>(share / elementSize / unit, 1) * unit;
     const uint64_t perBlock = vector ? (maxElements + blocks - 1) / blocks : maxElements;
@@ -64,7 +69,8 @@ struct Geometry {
     return start >= total ? 0 : std::min(total - start, capacity * blocks);
   }
 
-  // Elements of `run` consecutive blocks (more than one only in vectors) of this rank's input or output.
+  // Elements of `run` consecutive blocks (more than one only in vectors) of this rank's input or
+  // output.
   uint64_t length(bool output, uint32_t block, uint32_t run, uint64_t c) const {
     if (vector) {
       const uint64_t chunk = chunkElements(c);

@@ -1,20 +1,13 @@
 #include "src/plan/lowering.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
+
+#include "src/plan/hazards.h"
+#include "src/plan/plan_builder.h"
 
 namespace hccl::plan {
 namespace {
-
-// One access to this rank's memory that a later one may have to wait for.
-struct Access {
-  Ref ref;
-  bool write = false;
-  bool aliases = true;  // input and output may be the same memory at this block
-  int32_t step = -1;    // local step that makes it, or
-  int32_t exposure = -1;  // index of the exposure through which a direct peer makes it
-};
 
 struct Exposure {
   uint32_t peer = 0;
@@ -28,7 +21,7 @@ class Lowering {
  public:
   Lowering(const OpDesc& op, const Schedule& schedule, uint32_t rank,
            const std::function<PeerLink(uint32_t)>& linkOf)
-      : op_(op), schedule_(schedule), rank_(rank), linkOf_(linkOf) {
+      : op_(op), schedule_(schedule), rank_(rank), linkOf_(linkOf), hazards_(!isAllToAll(op.type)) {
     plan_.name = schedule.name;
     plan_.algorithmId = schedule.id;
     plan_.rank = rank;
@@ -46,7 +39,7 @@ class Lowering {
     for (size_t e = 0; e < exposures_.size(); ++e) awaitClose(static_cast<int32_t>(e));
     stage(StepKind::kStageOut);
     finish();
-    return std::move(plan_);
+    return std::move(builder_.plan);
   }
 
  private:
@@ -77,99 +70,14 @@ class Lowering {
     }
   }
 
-  // ---- emission ----
-
-  uint16_t lane(uint32_t peer, bool receive) {
-    const auto [it, fresh] = lanes_.emplace(std::pair(peer, receive), plan_.lanes);
-    if (fresh) ++plan_.lanes;
-    return it->second;
-  }
-
-  int32_t emit(Step step, const std::vector<uint32_t>& operandRanks, std::set<uint32_t> deps = {}) {
-    step.round = static_cast<uint16_t>(round_);
-    step.operand = static_cast<uint32_t>(plan_.operandRanks.size());
-    plan_.operandRanks.insert(plan_.operandRanks.end(), operandRanks.begin(), operandRanks.end());
-    step.dep = static_cast<uint32_t>(plan_.deps.size());
-    for (uint32_t dep : deps) {
-      if (plan_.steps[dep].lane != step.lane) plan_.deps.push_back(dep);  // own lane runs in order
-    }
-    step.deps = static_cast<uint32_t>(plan_.deps.size()) - step.dep;
-    plan_.steps.push_back(step);
-    return static_cast<int32_t>(plan_.steps.size()) - 1;
-  }
-
-  // Segments of a move, neighbours merged where all operands allow it; the same on all ranks.
-  std::vector<std::pair<uint32_t, uint32_t>> runsOf(const Move& move) const {
-    std::vector<std::pair<uint32_t, uint32_t>> runs;  // first segment, length
-    for (uint32_t s = 0; s < move.segments(); ++s) {
-      bool joins = plan_.vector && !runs.empty();
-      for (size_t o = 0; joins && o < move.operands(); ++o) {
-        const Ref& last = move.ref(s - 1, o);
-        const Ref& next = move.ref(s, o);
-        joins = last.buffer == next.buffer && last.block + 1 == next.block;
-      }
-      if (joins) {
-        ++runs.back().second;
-      } else {
-        runs.emplace_back(s, 1);
-      }
-    }
-    return runs;
-  }
-
-  // Sets the step's segments: for each run the refs that `pick(segment)` returns.
-  template <typename Pick>
-  void segments(Step& step, const Move& move, Pick pick) {
-    step.segment = static_cast<uint32_t>(plan_.segmentPool.size());
-    for (const auto& [first, length] : runsOf(move)) {
-      Segment segment;
-      segment.run = length;
-      segment.refs = static_cast<uint32_t>(plan_.refs.size());
-      lengthOf(move, first, segment);
-      for (const Ref& ref : pick(first)) plan_.refs.push_back(ref);
-      plan_.segmentPool.push_back(segment);
-    }
-    step.segments = static_cast<uint32_t>(plan_.segmentPool.size()) - step.segment;
-  }
-
-  void lengthOf(const Move& move, uint32_t s, Segment& segment) const {
-    for (size_t o = 0; o < move.operands(); ++o) {
-      if (plan_.pairRelative && move.rankOf(o) != rank_) continue;
-      segment.lengthBlock = move.ref(s, o).block;
-      segment.lengthOutput = move.ref(s, o).buffer == Buffer::kOutput;
-      return;
-    }
-  }
-
   // ---- hazards ----
-
-  bool conflicts(const Access& a, const Access& b) const {
-    if (!(a.write || b.write) || a.ref.block != b.ref.block) return false;
-    if (a.ref.buffer == b.ref.buffer) return true;
-    const bool userMemory = a.ref.buffer != Buffer::kScratch && b.ref.buffer != Buffer::kScratch;
-    return userMemory && !plan_.pairRelative && a.aliases && b.aliases;
-  }
 
   // Steps that must have finished before the access; closes are awaited in lane 0 as needed.
   void require(const Access& access, std::set<uint32_t>& deps) {
-    for (size_t i = 0; i < accesses_.size(); ++i) {
-      if (!conflicts(accesses_[i], access)) continue;
-      if (accesses_[i].exposure >= 0) {
-        deps.insert(static_cast<uint32_t>(awaitClose(accesses_[i].exposure)));
-      } else {
-        deps.insert(static_cast<uint32_t>(accesses_[i].step));
-      }
-    }
-  }
-
-  void record(const Access& access) {
-    // A write supersedes what it had to wait for.
-    if (access.write && access.exposure < 0) {
-      std::erase_if(accesses_, [&](const Access& a) {
-        return a.ref == access.ref && a.step != access.step && a.aliases == access.aliases;
-      });
-    }
-    accesses_.push_back(access);
+    hazards_.forConflicts(access, [&](const Access& earlier) {
+      deps.insert(static_cast<uint32_t>(earlier.exposure >= 0 ? awaitClose(earlier.exposure)
+                                                              : earlier.step));
+    });
   }
 
   int32_t awaitClose(int32_t exposureIndex) {
@@ -184,14 +92,15 @@ class Lowering {
     step.peer = exposure.peer;
     step.segment = exposure.firstSegment;
     step.segments = exposure.segments;
-    exposure.awaited = emit(step, {});
+    exposure.awaited = builder_.emit(step, {});
     return exposure.awaited;
   }
 
-  // A block of the input onto the same block of the output: either the same memory, and nothing is written,
-  // or memory that is not shared.
+  // A block of the input onto the same block of the output: either the same memory, and nothing is
+  // written, or memory that is not shared.
   static bool selfCopy(const Move& move) {
-    if (move.sources.size() != 1 || move.targets.size() != 1 || move.targets[0] != move.sources[0]) {
+    if (move.sources.size() != 1 || move.targets.size() != 1 ||
+        move.targets[0] != move.sources[0]) {
       return false;
     }
     for (size_t s = 0; s < move.segments(); ++s) {
@@ -219,6 +128,7 @@ class Lowering {
   // ---- rounds ----
 
   void lowerRound(uint32_t round) {
+    builder_.setRound(round);
     round_ = round;
     std::vector<Move> own;
     schedule_.moves(round, rank_, own);
@@ -265,13 +175,14 @@ class Lowering {
     Step step;
     step.kind = StepKind::kOpen;
     step.peer = move.owner;
-    segments(step, move, [](uint32_t) { return std::vector<Ref>{}; });
-    emit(step, {}, deps);
-    exposures_.push_back({move.owner, step.segment, step.segments, static_cast<uint16_t>(round_), -1});
+    builder_.segments(step, move);
+    builder_.emit(step, {}, deps);
+    exposures_.push_back(
+        {move.owner, step.segment, step.segments, static_cast<uint16_t>(round_), -1});
     for (Access& access : list) {
       noteRemote(access.ref);
       access.exposure = static_cast<int32_t>(exposures_.size()) - 1;
-      record(access);
+      hazards_.record(access);
     }
     direct_.insert(move.owner);
   }
@@ -291,12 +202,13 @@ class Lowering {
     Step step;
     step.kind = StepKind::kPut;
     step.peer = peer;
-    step.lane = lane(peer, false);
+    step.lane = builder_.lane(peer, false);
     step.sources = 1;
-    segments(step, move, [&](uint32_t s) { return std::vector<Ref>{move.ref(s, operand)}; });
-    const int32_t index = emit(step, {rank_}, deps);
+    builder_.segments(step, move,
+                      [&](uint32_t s) { return std::vector<Ref>{move.ref(s, operand)}; });
+    const int32_t index = builder_.emit(step, {rank_}, deps);
     for (size_t s = 0; s < move.segments(); ++s) {
-      record({move.ref(s, operand), false, true, index, -1});
+      hazards_.record({move.ref(s, operand), false, true, index, -1});
     }
     message_.insert(peer);
     return index;
@@ -317,12 +229,13 @@ class Lowering {
     Step step;
     step.kind = StepKind::kTake;
     step.peer = peer;
-    step.lane = lane(peer, true);
+    step.lane = builder_.lane(peer, true);
     step.targets = 1;
-    segments(step, move, [&](uint32_t s) { return std::vector<Ref>{move.ref(s, operand)}; });
-    const int32_t index = emit(step, {rank_}, deps);
+    builder_.segments(step, move,
+                      [&](uint32_t s) { return std::vector<Ref>{move.ref(s, operand)}; });
+    const int32_t index = builder_.emit(step, {rank_}, deps);
     for (size_t s = 0; s < move.segments(); ++s) {
-      record({move.ref(s, operand), true, true, index, -1});
+      hazards_.record({move.ref(s, operand), true, true, index, -1});
     }
     message_.insert(peer);
   }
@@ -334,10 +247,12 @@ class Lowering {
     Step step;
     step.kind = StepKind::kTake;
     step.peer = peer;
-    step.lane = lane(peer, true);
+    step.lane = builder_.lane(peer, true);
     step.targets = 1;
-    segments(step, move, [&](uint32_t s) { return std::vector<Ref>{{Buffer::kScratch, first + s}}; });
-    deps.insert(static_cast<uint32_t>(emit(step, {rank_})));
+    builder_.segments(step, move, [&](uint32_t s) {
+      return std::vector<Ref>{{Buffer::kScratch, first + s}};
+    });
+    deps.insert(static_cast<uint32_t>(builder_.emit(step, {rank_})));
     message_.insert(peer);
     return first;
   }
@@ -384,8 +299,8 @@ class Lowering {
       Step await;
       await.kind = StepKind::kAwaitOpen;
       await.peer = peer;
-      segments(await, move, [](uint32_t) { return std::vector<Ref>{}; });
-      emit(await, {});
+      builder_.segments(await, move);
+      builder_.emit(await, {});
       direct_.insert(peer);
     }
     Step step;
@@ -394,7 +309,7 @@ class Lowering {
     step.sources = static_cast<uint16_t>(operands.size() - targets);
     std::vector<uint32_t> ranks;
     for (const auto& operand : operands) ranks.push_back(operand.first);
-    segments(step, move, [&](uint32_t s) {
+    builder_.segments(step, move, [&](uint32_t s) {
       std::vector<Ref> refs;
       for (size_t i = 0; i < operands.size(); ++i) {
         refs.push_back(operands[i].second >= 0
@@ -403,10 +318,10 @@ class Lowering {
       }
       return refs;
     });
-    const int32_t index = emit(step, ranks, deps);
+    const int32_t index = builder_.emit(step, ranks, deps);
     for (Access access : accessesOf(move)) {
       access.step = index;
-      record(access);
+      hazards_.record(access);
     }
     for (uint32_t peer : directPeers) {
       Step close;
@@ -414,7 +329,7 @@ class Lowering {
       close.peer = peer;
       close.segment = step.segment;
       close.segments = step.segments;
-      emit(close, {});
+      builder_.emit(close, {});
     }
     if (!pushPeers.empty()) pushResult(move, pushPeers);
   }
@@ -456,16 +371,15 @@ class Lowering {
     step.kind = kind;
     step.targets = 1;
     step.sources = 1;
-    segments(step, move, [&](uint32_t s) {
+    builder_.segments(step, move, [&](uint32_t s) {
       return std::vector<Ref>{move.ref(s, 0), move.ref(s, 1)};
     });
-    emit(step, {rank_, rank_}, deps);
+    builder_.emit(step, {rank_, rank_}, deps);
   }
 
   void finish() {
     plan_.scratchBlocks = cells_ > plan_.blocks || usesScratch() ? cells_ : 0;
-    plan_.laneSteps.resize(plan_.lanes);
-    for (uint32_t s = 0; s < plan_.steps.size(); ++s) plan_.laneSteps[plan_.steps[s].lane].push_back(s);
+    builder_.finish();
     plan_.directPeers.assign(direct_.begin(), direct_.end());
     plan_.messagePeers.assign(message_.begin(), message_.end());
   }
@@ -479,13 +393,13 @@ class Lowering {
   const Schedule& schedule_;
   const uint32_t rank_;
   const std::function<PeerLink(uint32_t)>& linkOf_;
-  Plan plan_;
+  PlanBuilder builder_;
+  Plan& plan_ = builder_.plan;
   uint32_t round_ = 0;
   bool hasInput_ = true;
   bool hasOutput_ = true;
   uint32_t cells_ = 0;
-  std::map<std::pair<uint32_t, bool>, uint16_t> lanes_;
-  std::vector<Access> accesses_;
+  Hazards hazards_;
   std::vector<Exposure> exposures_;
   std::set<uint32_t> direct_;
   std::set<uint32_t> message_;

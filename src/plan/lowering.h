@@ -10,8 +10,8 @@ namespace hccl::plan {
 
 enum class PeerLink : uint8_t { kDirect, kMessage };
 
-// All ranks with which `rank` exchanges anything in this schedule, ascending. The links to them have to exist
-// before lowering.
+// All ranks with which `rank` exchanges anything in this schedule, ascending. The links to them
+// have to exist before lowering.
 std::vector<uint32_t> peersOf(const Schedule& schedule, uint32_t rank);
 
 // `linkOf(peer)` is asked for peersOf() only; both ends of a pair must hold the same answer.

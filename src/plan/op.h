@@ -1,5 +1,5 @@
-// OpDesc: what a rank asks of a communicator, in the agreed facts (equal on all ranks) that select and shape
-// a plan. Addresses and local counts are launch parameters and live in src/executor.
+// OpDesc: what a rank asks of a communicator, in the agreed facts (equal on all ranks) that select
+// and shape a plan. Addresses and local counts are launch parameters and live in src/executor.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,21 @@ struct OpDesc {
   HcclDataType dataType = HCCL_DATA_TYPE_FP32;
   HcclReduceOp reduceOp = HCCL_REDUCE_RESERVED;
   uint32_t root = 0;
-  // Elements: the whole vector for AllReduce, Reduce, Broadcast; a rank's block otherwise (the largest
-  // block of V operations where all ranks know all blocks; unused for AlltoAllV and AlltoAllVC).
+  // Elements: the whole vector for AllReduce, Reduce, Broadcast; a rank's block otherwise (the
+  // largest block of V operations where all ranks know all blocks; unused for AlltoAllV and
+  // AlltoAllVC).
   uint64_t count = 0;
 };
 
-// Packed into 64 bits and carried by the first contact of every pair: a difference is named field by field.
+// Packed into 64 bits and carried by the first contact of every pair: a difference is named field
+// by field.
 struct Signature {
   uint8_t type = 0;
   uint8_t dataType = 0;
   uint8_t reduceOp = 0;
-  uint32_t root = 0;       // 20 bits
-  uint8_t algorithm = 0;   // id of the schedule's shape
-  uint16_t geometry = 0;   // 12 bits: hash of the chunk grid
+  uint32_t root = 0;      // 20 bits
+  uint8_t algorithm = 0;  // id of the schedule's shape
+  uint16_t geometry = 0;  // 12 bits: hash of the chunk grid
 
   uint64_t pack() const {
     return uint64_t{type} | uint64_t{dataType} << 8 | uint64_t{reduceOp} << 16 |

@@ -1,7 +1,7 @@
-// Plan: what one rank does in an operation, lowered onto the link classes of its peers. A loop program: every
-// lane runs its steps in order, once per iteration of the chunk grid; a step may also wait for
-// steps of other lanes in the same iteration. No count and no address is in a plan, so repeated
-// calls of any size share it.
+// Plan: what one rank does in an operation, lowered onto the link classes of its peers. A loop
+// program: every lane runs its steps in order, once per iteration of the chunk grid; a step may
+// also wait for steps of other lanes in the same iteration. No count and no address is in a plan,
+// so repeated calls of any size share it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace hccl::plan {
 
 enum class StepKind : uint8_t {
-  kStageIn,    // caller's input -> input window; nothing to do when the window is the caller's buffer
+  kStageIn,  // caller's input -> input window; nothing to do when the window is the caller's buffer
   kStageOut,   // output window -> caller's output; likewise
   kCombine,    // targets = reduction (or copy) of the sources; operands local or directly mapped
   kPut,        // send source operand 0 (local) to `peer`
@@ -28,10 +28,10 @@ const char* stepName(StepKind kind);
 
 // A run of consecutive blocks with the same relation between all operands.
 struct Segment {
-  uint32_t run = 1;            // blocks (more than one in vector operations only)
-  uint32_t refs = 0;           // index into Plan::refs: one Ref an operand
-  uint32_t lengthBlock = 0;    // first block of the run whose length counts, in this rank's output
-  bool lengthOutput = false;   // or input (they differ in AlltoAll operations only)
+  uint32_t run = 1;           // blocks (more than one in vector operations only)
+  uint32_t refs = 0;          // index into Plan::refs: one Ref an operand
+  uint32_t lengthBlock = 0;   // first block of the run whose length counts, in this rank's output
+  bool lengthOutput = false;  // or input (they differ in AlltoAll operations only)
 };
 
 struct Step {
@@ -39,40 +39,43 @@ struct Step {
   uint16_t lane = 0;
   uint16_t round = 0;
   uint32_t peer = 0;
-  // The blocks that are moved. Synchronising steps carry those of the contact they belong to: a contact
-  // without data is skipped by both ends (but in the first iteration, which carries the signature).
+  // The blocks that are moved. Synchronising steps carry those of the contact they belong to: a
+  // contact without data is skipped by both ends (but in the first iteration, which carries the
+  // signature).
   uint32_t segment = 0;
   uint32_t segments = 0;
-  uint16_t targets = 0;       // operands: targets first, then sources
+  uint16_t targets = 0;  // operands: targets first, then sources
   uint16_t sources = 0;
-  uint32_t operand = 0;       // index into Plan::operandRanks
-  uint32_t dep = 0;           // index into Plan::deps
+  uint32_t operand = 0;  // index into Plan::operandRanks
+  uint32_t dep = 0;      // index into Plan::deps
   uint32_t deps = 0;
 };
 
 struct Plan {
-  std::string name;             // AlgType text
+  std::string name;  // AlgType text
   uint8_t algorithmId = 0;
   uint32_t rank = 0;
   uint32_t blocks = 1;
   uint32_t rounds = 0;
   bool vector = true;
-  BufferShape inputShape = BufferShape::kFull;   // as the operation has it on every rank that uses it
+  BufferShape inputShape =
+      BufferShape::kFull;  // as the operation has it on every rank that uses it
   BufferShape outputShape = BufferShape::kFull;
-  bool inputRemote = false;     // directly linked peers touch the input window
+  bool inputRemote = false;  // directly linked peers touch the input window
   bool outputRemote = false;
-  bool pairRelative = false;    // AlltoAll: a peer is told the place of its own block only
-  uint32_t scratchBlocks = 0;   // staging blocks besides the windows: partial results, then cells
-  uint16_t lanes = 1;           // lane 0: everything but messages; then one lane for each direction of a peer
+  bool pairRelative = false;   // AlltoAll: a peer is told the place of its own block only
+  uint32_t scratchBlocks = 0;  // staging blocks besides the windows: partial results, then cells
+  uint16_t lanes =
+      1;  // lane 0: everything but messages; then one lane for each direction of a peer
 
-  std::vector<Step> steps;            // in an order that respects rounds; lanes pick theirs
+  std::vector<Step> steps;  // in an order that respects rounds; lanes pick theirs
   std::vector<std::vector<uint32_t>> laneSteps;
   std::vector<Segment> segmentPool;
   std::vector<Ref> refs;
   std::vector<uint32_t> operandRanks;
-  std::vector<uint32_t> deps;         // step indices
+  std::vector<uint32_t> deps;  // step indices
 
-  std::vector<uint32_t> directPeers;   // ascending; both ends list each other
+  std::vector<uint32_t> directPeers;  // ascending; both ends list each other
   std::vector<uint32_t> messagePeers;
 
   const Ref& ref(const Step& step, uint32_t segmentIndex, uint32_t operandIndex) const {

@@ -58,13 +58,14 @@ class Hierarchy {
         schedule.blocks = topology_.rankCount;
         inter(schedule, StageOp::kReduceScatter, rankBlocksOfServers(),
               roles(Buffer::kInput, Buffer::kScratch, Buffer::kScratch), false);
-        intra(schedule, StageOp::kReduceScatter, roles(Buffer::kScratch, Buffer::kOutput, Buffer::kScratch),
-              false);
+        intra(schedule, StageOp::kReduceScatter,
+              roles(Buffer::kScratch, Buffer::kOutput, Buffer::kScratch), false);
         break;
       case HCCL_CMD_ALLGATHER:
       case HCCL_CMD_ALLGATHER_V:
         schedule.blocks = topology_.rankCount;
-        intra(schedule, StageOp::kAllGather, roles(Buffer::kInput, Buffer::kOutput, Buffer::kScratch), false);
+        intra(schedule, StageOp::kAllGather,
+              roles(Buffer::kInput, Buffer::kOutput, Buffer::kScratch), false);
         inter(schedule, StageOp::kAllGather, rankBlocksOfServers(),
               roles(Buffer::kOutput, Buffer::kOutput, Buffer::kScratch), false);
         break;
@@ -72,30 +73,35 @@ class Hierarchy {
         schedule.blocks = topology_.rankCount;
         inter(schedule, StageOp::kScatter, rankBlocksOfServers(),
               roles(Buffer::kInput, Buffer::kScratch, Buffer::kScratch), true);
-        intra(schedule, StageOp::kScatter, roles(Buffer::kScratch, Buffer::kOutput, Buffer::kScratch), false);
+        intra(schedule, StageOp::kScatter,
+              roles(Buffer::kScratch, Buffer::kOutput, Buffer::kScratch), false);
         break;
       case HCCL_CMD_BROADCAST:
         vectorBlocks(schedule);
-        intraVector(schedule, StageOp::kScatter, roles(Buffer::kInput, Buffer::kOutput, Buffer::kOutput), true);
-        interVector(schedule, StageOp::kBroadcast, roles(Buffer::kOutput, Buffer::kOutput, Buffer::kScratch));
-        intraVector(schedule, StageOp::kAllGather, roles(Buffer::kOutput, Buffer::kOutput, Buffer::kScratch),
-                    false);
+        intraVector(schedule, StageOp::kScatter,
+                    roles(Buffer::kInput, Buffer::kOutput, Buffer::kOutput), true);
+        interVector(schedule, StageOp::kBroadcast,
+                    roles(Buffer::kOutput, Buffer::kOutput, Buffer::kScratch));
+        intraVector(schedule, StageOp::kAllGather,
+                    roles(Buffer::kOutput, Buffer::kOutput, Buffer::kScratch), false);
         break;
       case HCCL_CMD_REDUCE:
         vectorBlocks(schedule);
         intraVector(schedule, StageOp::kReduceScatter,
                     roles(Buffer::kInput, Buffer::kScratch, Buffer::kScratch), false);
-        interVector(schedule, StageOp::kReduce, roles(Buffer::kScratch, Buffer::kScratch, Buffer::kScratch));
-        intraVector(schedule, StageOp::kGather, roles(Buffer::kScratch, Buffer::kOutput, Buffer::kScratch),
-                    true);
+        interVector(schedule, StageOp::kReduce,
+                    roles(Buffer::kScratch, Buffer::kScratch, Buffer::kScratch));
+        intraVector(schedule, StageOp::kGather,
+                    roles(Buffer::kScratch, Buffer::kOutput, Buffer::kScratch), true);
         break;
       default:
         vectorBlocks(schedule);
-        intraVector(schedule, StageOp::kReduceScatter, roles(Buffer::kInput, Buffer::kOutput, Buffer::kOutput),
-                    false);
-        interVector(schedule, StageOp::kAllReduce, roles(Buffer::kOutput, Buffer::kOutput, Buffer::kScratch));
-        intraVector(schedule, StageOp::kAllGather, roles(Buffer::kOutput, Buffer::kOutput, Buffer::kScratch),
-                    false);
+        intraVector(schedule, StageOp::kReduceScatter,
+                    roles(Buffer::kInput, Buffer::kOutput, Buffer::kOutput), false);
+        interVector(schedule, StageOp::kAllReduce,
+                    roles(Buffer::kOutput, Buffer::kOutput, Buffer::kScratch));
+        intraVector(schedule, StageOp::kAllGather,
+                    roles(Buffer::kOutput, Buffer::kOutput, Buffer::kScratch), false);
         break;
     }
   }
@@ -107,7 +113,8 @@ class Hierarchy {
     schedule.blocks = planes_ * perPlane_;
   }
 
-  Stage stage(const AlgorithmRow* row, StageOp op, bool oneShot, std::array<Buffer, 3> buffers) const {
+  Stage stage(const AlgorithmRow* row, StageOp op, bool oneShot,
+              std::array<Buffer, 3> buffers) const {
     Stage s;
     s.row = row;
     s.op = op;
@@ -167,7 +174,8 @@ class Hierarchy {
   }
 
   // Member i's block of a server's stage is all of plane i.
-  void intraVector(Schedule& schedule, StageOp op, std::array<Buffer, 3> buffers, bool rootOnly) const {
+  void intraVector(Schedule& schedule, StageOp op, std::array<Buffer, 3> buffers,
+                   bool rootOnly) const {
     Stage s = stage(choice_.level0, op, false, buffers);
     for (uint32_t g = 0; g < servers_; ++g) {
       if (rootOnly && g != rootServer_) continue;
@@ -221,8 +229,8 @@ void translate(const Stage& stage, const Group& group, const Move& move, std::ve
       const size_t begin = result.refs.size();
       for (size_t o = 0; o < operands; ++o) {
         const Ref& ref = move.ref(s, o);
-        result.refs.push_back({stage.buffers[static_cast<size_t>(ref.buffer)],
-                               group.blocks[ref.block][i]});
+        result.refs.push_back(
+            {stage.buffers[static_cast<size_t>(ref.buffer)], group.blocks[ref.block][i]});
       }
       if (operands == 2 && move.rankOf(0) == move.rankOf(1) &&
           result.refs[begin] == result.refs[begin + 1]) {
@@ -295,7 +303,8 @@ Schedule compose(const OpDesc& op, const Topology& topology, const Choice& choic
   group.ranks.resize(topology.rankCount);
   std::iota(group.ranks.begin(), group.ranks.end(), 0U);
   group.root = op.root;
-  schedule.blocks = stage.row->algorithm->blocks({stage.op, topology.rankCount, op.root, stage.oneShot});
+  schedule.blocks =
+      stage.row->algorithm->blocks({stage.op, topology.rankCount, op.root, stage.oneShot});
   group.blocks = identity(schedule.blocks);
   stage.groupOf.assign(topology.rankCount, 0);
   stage.memberOf = group.ranks;

@@ -1,5 +1,6 @@
-// Schedule: the stages that an operation goes through on a topology (one for a flat algorithm; intra-server and
-// inter-server stages for a hierarchy), still in moves, before any link class is known.
+// Schedule: the stages that an operation goes through on a topology (one for a flat algorithm;
+// intra-server and inter-server stages for a hierarchy), still in moves, before any link class is
+// known.
 #pragma once
 
 #include <array>
@@ -25,16 +26,16 @@ struct Stage {
   bool oneShot = false;
   std::array<Buffer, 3> buffers = {Buffer::kInput, Buffer::kOutput, Buffer::kScratch};
   std::vector<Group> groups;
-  std::vector<int32_t> groupOf;   // by rank; -1 takes no part
+  std::vector<int32_t> groupOf;    // by rank; -1 takes no part
   std::vector<uint32_t> memberOf;  // by rank
 
   uint32_t rounds() const;
 };
 
 struct Schedule {
-  std::string name;         // level names, as in AlgType(level 0-1-2)
-  uint8_t id = 0;           // for the signature
-  uint32_t blocks = 1;      // blocks of the operation
+  std::string name;     // level names, as in AlgType(level 0-1-2)
+  uint8_t id = 0;       // for the signature
+  uint32_t blocks = 1;  // blocks of the operation
   uint32_t rankCount = 1;
   std::vector<Stage> stages;
 
@@ -51,7 +52,7 @@ struct Choice {
   const AlgorithmRow* level1 = nullptr;  // between servers; nullptr when flat
   bool oneShot0 = false;                 // flat only
   bool oneShot1 = false;
-  std::string note;                      // why a configured algorithm was not taken, for the log
+  std::string note;  // why a configured algorithm was not taken, for the log
 };
 
 // The choice must be legal for the operation (see selector.h).

@@ -53,7 +53,9 @@ StageOp stageOf(HcclCMDType type) {
   }
 }
 
-const AlgorithmRow* row(const char* token) { return findAlgorithm(token); }
+const AlgorithmRow* row(const char* token) {
+  return findAlgorithm(token);
+}
 
 bool fits(const AlgorithmRow* candidate, StageOp op) {
   return candidate != nullptr && candidate->algorithm->supports(op);
@@ -66,15 +68,18 @@ const AlgorithmRow* firstThatFits(StageOp op, std::initializer_list<const char*>
   return row("fullmesh");
 }
 
-// HCCL's rule where nothing is configured: ring for a few servers that are no power of two, else NHR.
+// HCCL's rule where nothing is configured: ring for a few servers that are no power of two, else
+// NHR.
 const AlgorithmRow* defaultLevel1(StageOp op, size_t servers) {
   const bool power = (servers & (servers - 1)) == 0;
   return servers >= 8 || power ? firstThatFits(op, {"NHR", "ring"})
                                : firstThatFits(op, {"ring", "NHR"});
 }
 
-const AlgorithmRow* configured(AlgoToken token, StageOp op, const AlgorithmRow* fallback, Choice& choice) {
-  if (token == AlgoToken::kUnset || token == AlgoToken::kNa || token == AlgoToken::kNull) return fallback;
+const AlgorithmRow* configured(AlgoToken token, StageOp op, const AlgorithmRow* fallback,
+                               Choice& choice) {
+  if (token == AlgoToken::kUnset || token == AlgoToken::kNa || token == AlgoToken::kNull)
+    return fallback;
   const std::string name(toString(token));
   const AlgorithmRow* wanted = row(name.c_str());
   // Between servers fullmesh and pairwise mean AlltoAll; other operations ignore them.
@@ -124,7 +129,8 @@ Choice select(const OpDesc& op, const Topology& topology, const AlgoConfig& conf
                     topology.servers[0].size() == 1 || stage == StageOp::kAllToAll;
   if (!flat) {
     choice.level0 = meshRow;
-    choice.level1 = configured(level1, stage, defaultLevel1(stage, topology.servers.size()), choice);
+    choice.level1 =
+        configured(level1, stage, defaultLevel1(stage, topology.servers.size()), choice);
     choice.oneShot1 = oneShot(choice.level1, stage, bytes / topology.servers[0].size());
     return choice;
   }

@@ -1,5 +1,5 @@
-// Selector: which algorithms an operation runs with. Depends on agreed data only (operation, size, topology,
-// configuration), so every rank chooses alike.
+// Selector: which algorithms an operation runs with. Depends on agreed data only (operation, size,
+// topology, configuration), so every rank chooses alike.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace hccl::plan {
 
-// `bytes`: of the whole vector, or of all blocks together; 0 where ranks do not know it alike (AlltoAllV).
-// Choice::note says why a configured algorithm was not taken.
+// `bytes`: of the whole vector, or of all blocks together; 0 where ranks do not know it alike
+// (AlltoAllV). Choice::note says why a configured algorithm was not taken.
 Choice select(const OpDesc& op, const Topology& topology, const AlgoConfig& config, bool strict,
               uint64_t bytes);
 

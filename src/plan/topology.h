@@ -1,5 +1,5 @@
-// Topology: how the ranks of a communicator are grouped. Data only; made from the rank table or from what the
-// ranks told each other, and equal on all of them.
+// Topology: how the ranks of a communicator are grouped. Data only; made from the rank table or
+// from what the ranks told each other, and equal on all of them.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,10 @@ namespace hccl::plan {
 
 struct Topology {
   uint32_t rankCount = 1;
-  std::vector<std::vector<uint32_t>> servers;  // ranks of each server, ascending; servers by first rank
-  std::vector<uint32_t> serverOf;              // by rank
-  std::vector<uint32_t> localIndex;            // by rank: position inside its server
+  std::vector<std::vector<uint32_t>>
+      servers;                       // ranks of each server, ascending; servers by first rank
+  std::vector<uint32_t> serverOf;    // by rank
+  std::vector<uint32_t> localIndex;  // by rank: position inside its server
 
   static Topology flat(uint32_t rankCount) {
     std::vector<uint32_t> serverOf(rankCount, 0);

@@ -1,4 +1,5 @@
-// Every collective x algorithm x link class x rank count x count x in place, on a cluster of plain memory.
+// Every collective x algorithm x link class x rank count x count x in place, on a cluster of plain
+// memory.
 #include <gtest/gtest.h>
 
 #include "src/plan/selector.h"
@@ -10,9 +11,12 @@ namespace {
 constexpr int32_t kPoison = -77777777;
 constexpr size_t kGuard = 16;
 
-int32_t inputValue(uint32_t rank, uint64_t i) { return static_cast<int32_t>((rank + 1) * 1000003 + i * 7919); }
+int32_t inputValue(uint32_t rank, uint64_t i) {
+  return static_cast<int32_t>((rank + 1) * 1000003 + i * 7919);
+}
 
-// A buffer of int32 with guards around it; from the arena when peers of other processes shall reach it.
+// A buffer of int32 with guards around it; from the arena when peers of other processes shall reach
+// it.
 class Buffer {
  public:
   Buffer(uint64_t elements, bool arena) : elements_(elements), arena_(arena) {
@@ -50,7 +54,8 @@ class Buffer {
 
 enum class Mix { kInProcess, kArena, kMalloc, kTcp, kServers, kServersMalloc };
 const char* mixName(Mix mix) {
-  static const char* const names[] = {"InProcess", "Arena", "Malloc", "Tcp", "Servers", "ServersMalloc"};
+  static const char* const names[] = {"InProcess", "Arena",   "Malloc",
+                                      "Tcp",       "Servers", "ServersMalloc"};
   return names[static_cast<size_t>(mix)];
 }
 
@@ -71,10 +76,11 @@ struct Case {
     return n;
   }
   std::string text() const {
-    std::string s = std::string(plan::opName(type)) + " " + level0 + "-" + level1 + (oneShot ? " one-shot" : "") +
-                    " " + mixName(mix) + " servers";
+    std::string s = std::string(plan::opName(type)) + " " + level0 + "-" + level1 +
+                    (oneShot ? " one-shot" : "") + " " + mixName(mix) + " servers";
     for (uint32_t n : servers) s += " " + std::to_string(n);
-    return s + " count " + std::to_string(count) + " root " + std::to_string(root) + (inPlace ? " in place" : "");
+    return s + " count " + std::to_string(count) + " root " + std::to_string(root) +
+           (inPlace ? " in place" : "");
   }
 };
 
@@ -84,7 +90,9 @@ plan::Topology topologyOf(const Case& c) {
   return plan::Topology::fromServers(serverOf);
 }
 
-uint64_t varyingCount(uint64_t count, uint32_t block) { return block % 3 == 1 ? 0 : count + block * 5; }
+uint64_t varyingCount(uint64_t count, uint32_t block) {
+  return block % 3 == 1 ? 0 : count + block * 5;
+}
 uint64_t pairCount(uint64_t count, uint32_t from, uint32_t to) {
   return (from + to) % 4 == 3 ? 0 : count + from * 3 + to * 11;
 }
@@ -111,8 +119,9 @@ class Experiment {
       for (uint64_t i = 0; i < expected.size(); ++i) {
         if (expected[i] == INT64_MIN) continue;
         if (got[i] != static_cast<int32_t>(expected[i])) {
-          return "rank " + std::to_string(r) + " element " + std::to_string(i) + " is " + std::to_string(got[i]) +
-                 ", expected " + std::to_string(static_cast<int32_t>(expected[i]));
+          return "rank " + std::to_string(r) + " element " + std::to_string(i) + " is " +
+                 std::to_string(got[i]) + ", expected " +
+                 std::to_string(static_cast<int32_t>(expected[i]));
         }
       }
     }
@@ -192,8 +201,10 @@ class Experiment {
     call.root = case_.root;
     call.count = case_.count;
     const bool single = case_.type == HCCL_CMD_BROADCAST;
-    in_.push_back(std::make_unique<Buffer>(case_.inPlace ? std::max(inElements, outElements) : inElements, arena));
-    out_.push_back(case_.inPlace || single ? nullptr : std::make_unique<Buffer>(outElements, arena));
+    in_.push_back(std::make_unique<Buffer>(
+        case_.inPlace ? std::max(inElements, outElements) : inElements, arena));
+    out_.push_back(case_.inPlace || single ? nullptr
+                                           : std::make_unique<Buffer>(outElements, arena));
     int32_t* input = in_[r]->data();
     // In place all-gather: the input is the own block of the output, as frameworks pass it.
     if (case_.inPlace && case_.type == HCCL_CMD_ALLGATHER) input += r * case_.count;
@@ -259,7 +270,8 @@ class Experiment {
         break;
       case HCCL_CMD_ALLTOALL:
         for (uint64_t i = 0; i < size && case_.count > 0; ++i) {
-          e[i] = inputValue(static_cast<uint32_t>(i / case_.count), r * case_.count + i % case_.count);
+          e[i] =
+              inputValue(static_cast<uint32_t>(i / case_.count), r * case_.count + i % case_.count);
         }
         break;
       case HCCL_CMD_ALLTOALLV:
@@ -322,24 +334,39 @@ bool available(const Case& c) {
   const plan::AlgorithmRow* algorithm = plan::findAlgorithm(c.level1.empty() ? c.level0 : c.level1);
   plan::StageOp op = plan::StageOp::kAllReduce;
   switch (c.type) {
-    case HCCL_CMD_BROADCAST: op = plan::StageOp::kBroadcast; break;
-    case HCCL_CMD_REDUCE: op = plan::StageOp::kReduce; break;
-    case HCCL_CMD_SCATTER: op = plan::StageOp::kScatter; break;
+    case HCCL_CMD_BROADCAST:
+      op = plan::StageOp::kBroadcast;
+      break;
+    case HCCL_CMD_REDUCE:
+      op = plan::StageOp::kReduce;
+      break;
+    case HCCL_CMD_SCATTER:
+      op = plan::StageOp::kScatter;
+      break;
     case HCCL_CMD_REDUCE_SCATTER:
-    case HCCL_CMD_REDUCE_SCATTER_V: op = plan::StageOp::kReduceScatter; break;
+    case HCCL_CMD_REDUCE_SCATTER_V:
+      op = plan::StageOp::kReduceScatter;
+      break;
     case HCCL_CMD_ALLGATHER:
-    case HCCL_CMD_ALLGATHER_V: op = plan::StageOp::kAllGather; break;
+    case HCCL_CMD_ALLGATHER_V:
+      op = plan::StageOp::kAllGather;
+      break;
     case HCCL_CMD_ALLTOALL:
-    case HCCL_CMD_ALLTOALLV: op = plan::StageOp::kAllToAll; break;
-    default: break;
+    case HCCL_CMD_ALLTOALLV:
+      op = plan::StageOp::kAllToAll;
+      break;
+    default:
+      break;
   }
   if (!c.level1.empty() && op == plan::StageOp::kAllToAll) return false;
-  return algorithm->algorithm->supports(op) && (!c.oneShot || algorithm->algorithm->supportsOneShot(op));
+  return algorithm->algorithm->supports(op) &&
+         (!c.oneShot || algorithm->algorithm->supportsOneShot(op));
 }
 
-const HcclCMDType kTypes[] = {HCCL_CMD_ALLREDUCE, HCCL_CMD_REDUCE, HCCL_CMD_BROADCAST, HCCL_CMD_REDUCE_SCATTER,
-                              HCCL_CMD_REDUCE_SCATTER_V, HCCL_CMD_ALLGATHER, HCCL_CMD_ALLGATHER_V,
-                              HCCL_CMD_SCATTER, HCCL_CMD_ALLTOALL, HCCL_CMD_ALLTOALLV};
+const HcclCMDType kTypes[] = {
+    HCCL_CMD_ALLREDUCE,        HCCL_CMD_REDUCE,    HCCL_CMD_BROADCAST,   HCCL_CMD_REDUCE_SCATTER,
+    HCCL_CMD_REDUCE_SCATTER_V, HCCL_CMD_ALLGATHER, HCCL_CMD_ALLGATHER_V, HCCL_CMD_SCATTER,
+    HCCL_CMD_ALLTOALL,         HCCL_CMD_ALLTOALLV};
 
 class Collectives : public testing::TestWithParam<HcclCMDType> {};
 
@@ -352,7 +379,8 @@ TEST_P(Collectives, FlatAlgorithmsOnEveryLinkClass) {
         for (uint32_t ranks = 1; ranks <= 9; ++ranks) {
           for (uint64_t count : {0ULL, 1ULL, 7ULL, 1000ULL, 9001ULL}) {
             for (bool inPlace : {false, true}) {
-              Case c{GetParam(), algorithm, "", oneShot, mix, {ranks}, count, (seed * 7) % ranks, inPlace};
+              Case c{GetParam(), algorithm,          "",     oneShot, mix, {ranks},
+                     count,      (seed * 7) % ranks, inPlace};
               const bool toAll = plan::isAllToAll(c.type);
               if (!available(c) || (inPlace && (toAll || plan::hasVaryingBlocks(c.type)))) continue;
               if (ranks == 1 && std::string(algorithm) != "fullmesh") continue;
@@ -373,8 +401,8 @@ TEST_P(Collectives, HierarchiesOverUniformServers) {
   for (const char* level1 : {"ring", "NHR", "fullmesh"}) {
     for (bool oneShot : {false, true}) {
       for (Mix mix : {Mix::kServers, Mix::kServersMalloc, Mix::kTcp, Mix::kInProcess}) {
-        for (const std::vector<uint32_t>& servers :
-             std::vector<std::vector<uint32_t>>{{2, 2}, {2, 2, 2}, {3, 3}, {4, 4}, {2, 2, 2, 2, 2}}) {
+        for (const std::vector<uint32_t>& servers : std::vector<std::vector<uint32_t>>{
+                 {2, 2}, {2, 2, 2}, {3, 3}, {4, 4}, {2, 2, 2, 2, 2}}) {
           for (uint64_t count : {1ULL, 1000ULL, 9001ULL}) {
             for (bool inPlace : {false, true}) {
               Case c{GetParam(), "fullmesh", level1, oneShot, mix, servers, count, 0, inPlace};
@@ -395,7 +423,8 @@ INSTANTIATE_TEST_SUITE_P(All, Collectives, testing::ValuesIn(kTypes), [](const a
 
 // Different operations back to back, nobody waits for anybody between them.
 TEST(Sequences, MixedOperationsWithoutSynchronisation) {
-  for (Mix mix : {Mix::kInProcess, Mix::kMalloc, Mix::kArena, Mix::kTcp, Mix::kServers, Mix::kServersMalloc}) {
+  for (Mix mix : {Mix::kInProcess, Mix::kMalloc, Mix::kArena, Mix::kTcp, Mix::kServers,
+                  Mix::kServersMalloc}) {
     std::mt19937 random(static_cast<uint32_t>(mix) + 5);
     std::vector<std::unique_ptr<Experiment>> experiments;
     std::vector<FakeWorld::Operation> operations;
@@ -414,7 +443,8 @@ TEST(Sequences, MixedOperationsWithoutSynchronisation) {
       operations.push_back({experiments.back()->calls, choiceOf(c)});
     }
     ASSERT_EQ(worldOf(first, 99)->runAll(operations, topologyOf(first)), "") << mixName(mix);
-    for (size_t i = 0; i < experiments.size(); ++i) ASSERT_EQ(experiments[i]->check(), "") << mixName(mix) << " " << i;
+    for (size_t i = 0; i < experiments.size(); ++i)
+      ASSERT_EQ(experiments[i]->check(), "") << mixName(mix) << " " << i;
   }
 }
 

@@ -78,7 +78,11 @@ class FakeMessage final : public transport::MessageLink {
 
 struct FakeWorld::Rank {
   explicit Rank(uint32_t self, uint32_t ranks)
-      : boards(ranks), pipes(ranks), links(ranks), context("fake", self, ranks, 0, nullptr), execution(context) {}
+      : boards(ranks),
+        pipes(ranks),
+        links(ranks),
+        context("fake", self, ranks, 0, nullptr),
+        execution(context) {}
   std::vector<transport::PairBoard> boards;  // what this rank tells each other one
   std::vector<Pipe> pipes;                   // what it sends
   std::vector<transport::Link> links;
@@ -87,8 +91,8 @@ struct FakeWorld::Rank {
   executor::Launch launch;
 };
 
-FakeWorld::FakeWorld(uint32_t ranks, std::function<Wire(uint32_t, uint32_t)> wire, uint64_t bufferBytes,
-                     uint32_t seed)
+FakeWorld::FakeWorld(uint32_t ranks, std::function<Wire(uint32_t, uint32_t)> wire,
+                     uint64_t bufferBytes, uint32_t seed)
     : ranks_(ranks), wire_(std::move(wire)), bufferBytes_(bufferBytes), random_(seed) {
   for (uint32_t r = 0; r < ranks; ++r) state_.push_back(std::make_unique<Rank>(r, ranks));
   for (uint32_t a = 0; a < ranks; ++a) {
@@ -100,7 +104,8 @@ FakeWorld::FakeWorld(uint32_t ranks, std::function<Wire(uint32_t, uint32_t)> wir
       link.peer = b;
       if (kind == Wire::kMessage) {
         link.linkClass = transport::LinkClass::kMessage;
-        link.message = std::make_unique<FakeMessage>(state_[a]->pipes[b], state_[b]->pipes[a], random_);
+        link.message =
+            std::make_unique<FakeMessage>(state_[a]->pipes[b], state_[b]->pipes[a], random_);
       } else {
         link.linkClass = transport::LinkClass::kDirect;
         link.direct = std::make_unique<FakeDirect>();
@@ -140,8 +145,9 @@ std::string FakeWorld::run(const std::vector<CollectiveCall>& calls, const plan:
   return runAll({{calls, choice}}, topology);
 }
 
-std::string FakeWorld::runAll(const std::vector<Operation>& operations, const plan::Topology& topology) {
-  std::vector<size_t> next(ranks_, 0);     // operation that the rank runs
+std::string FakeWorld::runAll(const std::vector<Operation>& operations,
+                              const plan::Topology& topology) {
+  std::vector<size_t> next(ranks_, 0);  // operation that the rank runs
   std::vector<bool> begun(ranks_, false);
   uint64_t idle = 0;
   uint32_t finished = 0;
@@ -151,7 +157,8 @@ std::string FakeWorld::runAll(const std::vector<Operation>& operations, const pl
     Rank& rank = *state_[r];
     if (!begun[r]) {
       const Operation& operation = operations[next[r]];
-      const Status s = prepare(r, operation.calls[r], topology, operation.choice, next[r], rank.launch);
+      const Status s =
+          prepare(r, operation.calls[r], topology, operation.choice, next[r], rank.launch);
       if (!s.isOk()) return "launch of rank " + std::to_string(r) + ": " + s.text();
       rank.execution.begin(rank.launch);
       begun[r] = true;
@@ -170,7 +177,8 @@ std::string FakeWorld::runAll(const std::vector<Operation>& operations, const pl
   for (uint32_t a = 0; a < ranks_; ++a) {
     for (uint32_t b = 0; b < ranks_; ++b) {
       if (!state_[a]->pipes[b].bytes.empty()) {
-        return "rank " + std::to_string(a) + " sent bytes to rank " + std::to_string(b) + " that nobody took";
+        return "rank " + std::to_string(a) + " sent bytes to rank " + std::to_string(b) +
+               " that nobody took";
       }
     }
   }

@@ -1,5 +1,6 @@
-// A cluster in one thread: ranks with real plans and real executions, on links made of plain memory, advanced in
-// random order. Any interleaving of ranks, and any split of messages, can happen.
+// A cluster in one thread: ranks with real plans and real executions, on links made of plain
+// memory, advanced in random order. Any interleaving of ranks, and any split of messages, can
+// happen.
 #pragma once
 
 #include <deque>
@@ -19,7 +20,8 @@ enum class Wire { kDirect, kDirectStaged, kMessage };
 class FakeWorld {
  public:
   // wire(a, b) is symmetric. Chunks of `bufferBytes` make operations run in many iterations.
-  FakeWorld(uint32_t ranks, std::function<Wire(uint32_t, uint32_t)> wire, uint64_t bufferBytes, uint32_t seed);
+  FakeWorld(uint32_t ranks, std::function<Wire(uint32_t, uint32_t)> wire, uint64_t bufferBytes,
+            uint32_t seed);
   ~FakeWorld();
 
   // Runs the calls (one a rank) to their end; the text of what went wrong, or empty.
