@@ -77,6 +77,7 @@ class EngineCore {
     bool busy = false;  // another thread was at some of them
   };
   enum class Role : uint32_t { kFree, kHelper, kWorker };
+  enum class Slept { kNot, kWoken, kTimedOut };
   enum class Kind { kHelper, kWorker, kExtraWorker };
 
   EngineCore() = default;
@@ -88,11 +89,11 @@ class EngineCore {
   void enter(Stream* own);
   uint32_t stopScanning(Stream* own);
   void leave(Stream* own, bool worker);
-  void waitForEvents(bool worker, uint64_t untilNs);
+  bool waitForEvents(bool worker, uint64_t untilNs);
   void takeTick();
-  void sleepInEpoll(const Goal& goal, uint64_t untilNs, bool worker);
-  void park(const Goal& goal, uint64_t untilNs);
-  void sleep(const Goal& goal, Deadline deadline, bool worker);
+  Slept sleepInEpoll(const Goal& goal, uint64_t untilNs, bool worker);
+  Slept park(const Goal& goal, uint64_t untilNs);
+  Slept sleep(const Goal& goal, Deadline deadline, bool worker);
   bool run(const Goal& goal, Deadline deadline, Kind kind);
 
   bool enoughHelpers() const;

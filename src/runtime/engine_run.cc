@@ -75,18 +75,18 @@ void EngineCore::leave(Stream* own, bool worker) {
   if (tickArmed_.load(std::memory_order_seq_cst) == 0) armTick();
 }
 
-// epoll_wait, and for a worker also the tick.
-void EngineCore::waitForEvents(bool worker, uint64_t untilNs) {
+// epoll_wait, and for a worker also the tick. True when something came.
+bool EngineCore::waitForEvents(bool worker, uint64_t untilNs) {
   epoll_event events[16];
   const int timeout = Deadline::atNs(untilNs).remainingMs();
   if (!worker) {
-    epoll_wait(epollFd_.get(), events, 16, timeout);
-    return;
+    return epoll_wait(epollFd_.get(), events, 16, timeout) > 0;
   }
   pollfd fds[2] = {{timerFd_.get(), POLLIN, 0}, {epollFd_.get(), POLLIN, 0}};
-  if (::poll(fds, 2, timeout) <= 0) return;
+  if (::poll(fds, 2, timeout) <= 0) return false;
   if (fds[0].revents != 0) takeTick();
   if (fds[1].revents != 0) epoll_wait(epollFd_.get(), events, 16, 0);
+  return true;
 }
 
 void EngineCore::takeTick() {
@@ -95,7 +95,7 @@ void EngineCore::takeTick() {
 }
 
 // The caller holds the role.
-void EngineCore::sleepInEpoll(const Goal& goal, uint64_t untilNs, bool worker) {
+EngineCore::Slept EngineCore::sleepInEpoll(const Goal& goal, uint64_t untilNs, bool worker) {
   Sleeper self;
   self.stream = goal.own;
   self.target = goal.target;
@@ -108,15 +108,19 @@ void EngineCore::sleepInEpoll(const Goal& goal, uint64_t untilNs, bool worker) {
     const Scan last = scan(goal.own, true);
     awake = last.moved != 0 || last.busy || goal.isReached();
   }
-  if (!awake && self.woken.load(std::memory_order_seq_cst) == 0) waitForEvents(worker, untilNs);
+  Slept slept = Slept::kNot;
+  if (!awake && self.woken.load(std::memory_order_seq_cst) == 0) {
+    slept = waitForEvents(worker, untilNs) ? Slept::kWoken : Slept::kTimedOut;
+  }
   enter(goal.own);
   if (worker) tickArmed_.store(0, std::memory_order_seq_cst);
   parking_.remove(&self);
   sleepersWord_->store(0, std::memory_order_seq_cst);
   role_.store(Role::kFree, std::memory_order_seq_cst);
+  return slept;
 }
 
-void EngineCore::park(const Goal& goal, uint64_t untilNs) {
+EngineCore::Slept EngineCore::park(const Goal& goal, uint64_t untilNs) {
   Sleeper self;
   self.stream = goal.own;
   self.target = goal.target;
@@ -134,17 +138,19 @@ void EngineCore::park(const Goal& goal, uint64_t untilNs) {
   }
   enter(goal.own);
   parking_.remove(&self);
+  if (awake) return Slept::kNot;
+  return self.woken.load(std::memory_order_relaxed) != 0 ? Slept::kWoken : Slept::kTimedOut;
 }
 
-void EngineCore::sleep(const Goal& goal, Deadline deadline, bool worker) {
+EngineCore::Slept EngineCore::sleep(const Goal& goal, Deadline deadline, bool worker) {
   const uint64_t now = monotonicNs();
   Role expected = Role::kFree;
   if (role_.compare_exchange_strong(expected, worker ? Role::kWorker : Role::kHelper,
                                     std::memory_order_seq_cst)) {
-    sleepInEpoll(goal, std::min(deadline.ns(), now + kLongestSleepNs), worker);
-  } else if (!worker) {
-    park(goal, std::min(deadline.ns(), now + kLongestParkNs));
+    return sleepInEpoll(goal, std::min(deadline.ns(), now + kLongestSleepNs), worker);
   }
+  if (worker) return Slept::kNot;
+  return park(goal, std::min(deadline.ns(), now + kLongestParkNs));
 }
 
 // The caller has entered. True when the goal was reached.
@@ -181,7 +187,16 @@ bool EngineCore::run(const Goal& goal, Deadline deadline, Kind kind) {
       case WaitingPolicy::Step::kSleep:
         if (deadline.expired()) return false;
         if (kind == Kind::kExtraWorker) return false;
-        sleep(goal, deadline, kind == Kind::kWorker);
+        switch (sleep(goal, deadline, kind == Kind::kWorker)) {
+          case Slept::kNot:  // another thread holds something: let it run
+            policy.yield();
+            break;
+          case Slept::kWoken:  // where one event came, more may follow
+            policy.reset();
+            break;
+          case Slept::kTimedOut:
+            break;
+        }
         justWoken = true;
         break;
     }
