@@ -35,11 +35,11 @@ Session& session() {
 }  // namespace
 
 const char* aclrtGetSocName() {
-  static const std::string name = [] {
+  static const std::string* name = [] {  // never destroyed: the text outlives main
     const char* wanted = std::getenv("HCCL_HOST_SOC_NAME");
-    return std::string(wanted != nullptr && *wanted != '\0' ? wanted : "Ascend910_9391");
+    return new std::string(wanted != nullptr && *wanted != '\0' ? wanted : "Ascend910_9391");
   }();
-  return name.c_str();
+  return name->c_str();
 }
 
 aclError aclprofInit(const char* profilerResultPath, size_t length) {
