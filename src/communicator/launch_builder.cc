@@ -171,6 +171,11 @@ Status fillLaunch(const CollectiveCall& call, uint32_t rank, uint32_t ranks, uin
     }
     launch.agreedCount = digest(launch.inputCounts);
   }
+  if (perPair && launch.inputCounts[rank] != launch.outputCounts[rank]) {
+    return argumentError(HCCL_E_PARA, std::string("Hccl") + plan::opName(call.type),
+                         std::to_string(launch.outputCounts[rank]), "recvCounts of the own rank",
+                         "its sendCounts, " + std::to_string(launch.inputCounts[rank]));
+  }
   if (perPair) {
     for (uint64_t count : launch.inputCounts) local = std::max(local, count);
     for (uint64_t count : launch.outputCounts) local = std::max(local, count);

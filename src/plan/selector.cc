@@ -61,19 +61,19 @@ bool fits(const AlgorithmRow* candidate, StageOp op) {
   return candidate != nullptr && candidate->algorithm->supports(op);
 }
 
-const AlgorithmRow* firstThatFits(StageOp op, std::initializer_list<const char*> tokens) {
-  for (const char* token : tokens) {
-    if (fits(row(token), op)) return row(token);
+const AlgorithmRow* firstThatFits(StageOp op, std::initializer_list<const AlgorithmRow*> rows) {
+  for (const AlgorithmRow* row : rows) {
+    if (fits(row, op)) return row;
   }
-  return row("fullmesh");
+  return meshRow();
 }
 
 // HCCL's rule where nothing is configured: ring for a few servers that are no power of two, else
 // NHR.
 const AlgorithmRow* defaultLevel1(StageOp op, size_t servers) {
   const bool power = (servers & (servers - 1)) == 0;
-  return servers >= 8 || power ? firstThatFits(op, {"NHR", "ring"})
-                               : firstThatFits(op, {"ring", "NHR"});
+  return servers >= 8 || power ? firstThatFits(op, {nhrRow(), ringRow()})
+                               : firstThatFits(op, {ringRow(), nhrRow()});
 }
 
 const AlgorithmRow* configured(AlgoToken token, StageOp op, const AlgorithmRow* fallback,
@@ -81,7 +81,7 @@ const AlgorithmRow* configured(AlgoToken token, StageOp op, const AlgorithmRow* 
   if (token == AlgoToken::kUnset || token == AlgoToken::kNa || token == AlgoToken::kNull)
     return fallback;
   const std::string name(toString(token));
-  const AlgorithmRow* wanted = row(name.c_str());
+  const AlgorithmRow* wanted = findAlgorithm(name);
   // Between servers fullmesh and pairwise mean AlltoAll; other operations ignore them.
   const bool ignored =
       op != StageOp::kAllToAll && (token == AlgoToken::kFullMesh || token == AlgoToken::kPairwise);
@@ -93,7 +93,7 @@ const AlgorithmRow* configured(AlgoToken token, StageOp op, const AlgorithmRow* 
 
 bool oneShot(const AlgorithmRow* algorithm, StageOp op, uint64_t bytes) {
   if (!algorithm->algorithm->supportsOneShot(op)) return false;
-  const bool mesh = algorithm == row("fullmesh");
+  const bool mesh = algorithm == meshRow();
   switch (op) {
     case StageOp::kAllReduce:
       return bytes <= (mesh ? kMeshOneShotAllReduce : kTreeAllReduce);
@@ -113,31 +113,30 @@ Choice select(const OpDesc& op, const Topology& topology, const AlgoConfig& conf
   Choice choice;
   const StageOp stage = stageOf(op.type);
   const AlgoToken level1 = config.level(algoOpOf(op.type), 1);
-  const AlgorithmRow* meshRow = row("fullmesh");
   if (op.type == HCCL_CMD_BARRIER) {
-    choice.level0 = topology.rankCount > 16 ? row("NHR") : meshRow;
+    choice.level0 = topology.rankCount > 16 ? nhrRow() : meshRow();
     choice.oneShot0 = true;
     return choice;
   }
   if (strict && isReduction(op.type)) {
     // Inputs have to meet unreduced: only the mesh brings them so.
-    choice.level0 = meshRow;
-    choice.oneShot0 = oneShot(meshRow, stage, bytes);
+    choice.level0 = meshRow();
+    choice.oneShot0 = oneShot(meshRow(), stage, bytes);
     return choice;
   }
   const bool flat = config.flat || topology.servers.size() == 1 || !topology.uniform() ||
                     topology.servers[0].size() == 1 || stage == StageOp::kAllToAll;
   if (!flat) {
-    choice.level0 = meshRow;
+    choice.level0 = meshRow();
     choice.level1 =
         configured(level1, stage, defaultLevel1(stage, topology.servers.size()), choice);
     choice.oneShot1 = oneShot(choice.level1, stage, bytes / topology.servers[0].size());
     return choice;
   }
-  const AlgorithmRow* fallback = meshRow;
+  const AlgorithmRow* fallback = meshRow();
   if (topology.servers.size() > 1 && stage != StageOp::kAllToAll) {
     fallback = topology.uniform() ? defaultLevel1(stage, topology.rankCount)
-                                  : firstThatFits(stage, {"ring", "NHR"});
+                                  : firstThatFits(stage, {ringRow(), nhrRow()});
   }
   // Inside one server level 1 does not exist, unless level0:null makes all ranks one flat level.
   const bool useLevel1 = config.flat || topology.servers.size() > 1;
