@@ -53,8 +53,18 @@ StageOp stageOf(HcclCMDType type) {
   }
 }
 
-const AlgorithmRow* row(const char* token) {
-  return findAlgorithm(token);
+// The rows that the rules name; looked up once.
+const AlgorithmRow* meshRow() {
+  static const AlgorithmRow* const found = findAlgorithm("fullmesh");
+  return found;
+}
+const AlgorithmRow* ringRow() {
+  static const AlgorithmRow* const found = findAlgorithm("ring");
+  return found;
+}
+const AlgorithmRow* nhrRow() {
+  static const AlgorithmRow* const found = findAlgorithm("NHR");
+  return found;
 }
 
 bool fits(const AlgorithmRow* candidate, StageOp op) {
