@@ -102,7 +102,17 @@ void Connection::writable() {
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (errno == EAGAIN) return;
-      // What the peer said before it left is read first: it may carry the reason.
+      if (errno == EPIPE || errno == ECONNRESET) {
+        // What the peer said before it left is read first: it may carry the reason.
+        out_.clear();
+        break;
+      }
+      // Not from here: the caller may be in the middle of something.
+      thread_->post([self = shared_from_this(), error = errno] {
+        self->fail(Status(HCCL_E_TCP_TRANSFER,
+                          fmt::format("sending to {}: {}", self->peer_, std::strerror(error))));
+      });
+      out_.clear();
       return;
     }
     next.sent += static_cast<size_t>(sent);

@@ -121,6 +121,7 @@ Status LinksCore::connect(const std::vector<uint32_t>& peers, LinkKind kind, Dea
         return Status(HCCL_E_PARA, fmt::format("rank {} is not one of the {} ranks of {}", peer,
                                                size_, config_.communicator));
       }
+      if (!slots_[peer].ended.isOk()) return slots_[peer].ended;
       if (find(peer, kind) != nullptr) continue;
       missingPeers.push_back(peer);
     }
@@ -140,6 +141,7 @@ Status LinksCore::connect(const std::vector<uint32_t>& peers, LinkKind kind, Dea
     }
     bool all = true;
     for (const uint32_t peer : missingPeers) {
+      if (!slots_[peer].ended.isOk()) status = slots_[peer].ended;
       if (find(peer, kind) != nullptr) continue;
       all = false;
       if (!slots_[peer].hopeless.isOk()) status = slots_[peer].hopeless;
@@ -226,9 +228,18 @@ void LinksCore::setHopeless(uint32_t peer, const Status& status) {
   changed_.notify_all();
 }
 
+// The first end of a peer that is known counts. False when there was one already.
+bool LinksCore::end(uint32_t peer, const Status& status) {
+  std::lock_guard lock(mutex_);
+  if (!slots_[peer].ended.isOk()) return false;
+  slots_[peer].ended = status;
+  changed_.notify_all();
+  return true;
+}
+
 void LinksCore::peerFailed(uint32_t peer, const Status& status) {
+  if (!end(peer, status)) return;
   HCCL_ERROR("[TaskExecStage][RunFailed]{}", status.text());
-  setHopeless(peer, status);
   Links::Failure callback;
   {
     std::lock_guard lock(mutex_);
@@ -239,13 +250,18 @@ void LinksCore::peerFailed(uint32_t peer, const Status& status) {
 }
 
 void LinksCore::peerLeft(uint32_t peer) {
-  setHopeless(peer, Status(HCCL_E_REMOTE,
-                           fmt::format("rank {} has destroyed its communicator {}", peer,
-                                       config_.communicator),
-                           0, static_cast<int>(peer)));
-  std::lock_guard lock(mutex_);
-  for (const auto& tell : slots_[peer].onLeft) tell();
-  slots_[peer].left = true;
+  if (!end(peer, Status(HCCL_E_REMOTE,
+                        fmt::format("rank {} has destroyed its communicator {}", peer,
+                                    config_.communicator),
+                        0, static_cast<int>(peer)))) {
+    return;
+  }
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& tell : slots_[peer].onLeft) tell();
+    slots_[peer].left = true;
+  }
+  runtime::Engine::instance().wake();
 }
 
 void LinksCore::close() {

@@ -57,7 +57,7 @@ class TcpSetup final : public LinkSetup {
   }
 
   void onData(uint32_t index, UniqueFd fd) override {
-    if (index >= streams_ || accepted_[index]) return;
+    if (index >= accepted_.size() || accepted_[index]) return;
     if (auto peer = peerAddress(fd.get()); peer.isOk()) address_ = peer->toString();
     accepted_[index] = std::move(fd);
     if (++arrived_ < streams_) return;
