@@ -52,7 +52,9 @@ TEST(BenchPattern, FloatingReductionsAreExactInEveryType) {
             EXPECT_EQ(decode(type, result.bits(index)), total)
                 << "type " << type << " op " << op << " ranks " << ranks << " index " << index;
           }
-          if (op == HCCL_REDUCE_SUM) EXPECT_LE(magnitude, typeInfo(type).exactIntegers);
+          if (op == HCCL_REDUCE_SUM) {
+            EXPECT_LE(magnitude, typeInfo(type).exactIntegers);
+          }
         }
       }
     }
