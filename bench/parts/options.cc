@@ -38,33 +38,55 @@ struct Words {
   std::string stepBytes;
   std::string offset;
   int check = 1;
-  int onlyDeviceTime = 0;
+  CLI::Option* onlyDeviceTime = nullptr;
+  int onlyDeviceTimeValue = 1;  // -t without a value turns it on
 };
 
+// "a | b | c"
+template <typename Value>
+std::string alternatives(const std::vector<std::pair<std::string, Value>>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : " | ") + name.first;
+  return text;
+}
+
 void addHcclOptions(CLI::App& app, Options& options, Words& words) {
-  app.add_option("-b,--minbytes", words.minBytes, "smallest size; suffix K, M, G (64M)");
-  app.add_option("-e,--maxbytes", words.maxBytes, "largest size; suffix K, M, G (64M)");
+  app.add_option("-b,--minbytes", words.minBytes, "smallest size; suffix K, M, G (64M)")
+      ->option_text("SIZE");
+  app.add_option("-e,--maxbytes", words.maxBytes, "largest size; suffix K, M, G (64M)")
+      ->option_text("SIZE");
   app.add_option("-i,--stepbytes", words.stepBytes,
-                 "bytes between sizes; 0 repeats --minbytes for ever ((max - min) / 10)");
+                 "bytes between sizes; 0 repeats --minbytes for ever ((max - min) / 10)")
+      ->option_text("SIZE");
   app.add_option("-f,--stepfactor", options.stepFactor,
-                 "factor between sizes, larger than 1; wins over --stepbytes");
+                 "factor between sizes, larger than 1; wins over --stepbytes")
+      ->option_text("N");
   app.add_option("-n,--iters", options.iterations, "measured calls for each size (20)")
-      ->check(CLI::Range(1U, 100000000U));
-  app.add_option("-w,--warmup_iters", options.warmUps, "calls before the measured ones (10)");
+      ->check(CLI::Range(1U, 100000000U))
+      ->option_text("N");
+  app.add_option("-w,--warmup_iters", options.warmUps, "calls before the measured ones (10)")
+      ->option_text("N");
   app.add_option("-o,--op", options.op, "reduction (sum)")
-      ->transform(CLI::CheckedTransformer(reductionNames(), CLI::ignore_case));
+      ->transform(CLI::CheckedTransformer(reductionNames(), CLI::ignore_case))
+      ->option_text(alternatives(reductionNames()));
   app.add_option("-d,--datatype", options.type, "data type (fp32)")
-      ->transform(CLI::CheckedTransformer(typeNames(), CLI::ignore_case));
-  app.add_option("-r,--root", options.root, "root rank, which also prints the results (0)");
+      ->transform(CLI::CheckedTransformer(typeNames(), CLI::ignore_case))
+      ->option_text(alternatives(typeNames()));
+  app.add_option("-r,--root", options.root, "root rank, which also prints the results (0)")
+      ->option_text("RANK");
   app.add_option("-c,--check", words.check, "check results: 0 off, 1 on, 2 verbose (1)")
-      ->check(CLI::Range(0, 2));
+      ->check(CLI::Range(0, 2))
+      ->option_text("0 | 1 | 2");
   app.add_option("-p,--npus", options.devicesPerNode,
                  "devices of each node (as many as the runtime offers)")
-      ->check(CLI::Range(1U, 1024U));
-  app.add_option("-t,--onlydevicetime", words.onlyDeviceTime,
-                 "1: measure without the time that calls take to be enqueued (0)")
-      ->expected(0, 1)
-      ->check(CLI::Range(0, 1));
+      ->check(CLI::Range(1U, 1024U))
+      ->option_text("N");
+  words.onlyDeviceTime =
+      app.add_option("-t,--onlydevicetime", words.onlyDeviceTimeValue,
+                     "1: measure without the time that calls take to be enqueued (0)")
+          ->expected(0, 1)
+          ->check(CLI::Range(0, 1))
+          ->option_text("0 | 1");
 }
 
 void addOwnOptions(CLI::App& app, Options& options, Words& words) {
@@ -77,12 +99,15 @@ void addOwnOptions(CLI::App& app, Options& options, Words& words) {
       ->group("Additions");
   app.add_option("--memory", options.memory, "buffers: device (aclrtMalloc) or malloc (device)")
       ->transform(CLI::CheckedTransformer(memories, CLI::ignore_case))
-      ->group("Additions");
+      ->group("Additions")
+      ->option_text("device | malloc");
   app.add_flag("--in_place", options.inPlace, "send and receive in one buffer")->group("Additions");
   app.add_option("--offset", words.offset, "bytes by which buffers miss their alignment (0)")
-      ->group("Additions");
+      ->group("Additions")
+      ->option_text("BYTES");
   app.add_option("--json", options.json, "the printing rank also writes its results to this file")
-      ->group("Additions");
+      ->group("Additions")
+      ->option_text("FILE");
 }
 
 void applyWords(const Words& words, Options& options) {
@@ -93,7 +118,9 @@ void applyWords(const Words& words, Options& options) {
   options.stepBytes =
       options.stepGiven ? parseBytes(words.stepBytes) : (options.maxBytes - options.minBytes) / 10;
   options.check = static_cast<CheckMode>(words.check);
-  options.onlyDeviceTime = words.onlyDeviceTime != 0;
+  const CLI::Option& only = *words.onlyDeviceTime;
+  const bool hasValue = only.count() > 0 && !only.results().empty() && !only.results()[0].empty();
+  options.onlyDeviceTime = only.count() > 0 && (!hasValue || words.onlyDeviceTimeValue != 0);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ class Bench {
   }
 
   void call(const Buffers& buffers) const {
-    require(operation_.call(job_, buffers), operation_.program());
+    require(operation_.call(job_, buffers), "the operation");
   }
 
   void runSize(uint64_t bytes) {
