@@ -40,7 +40,8 @@ void addUp(uint32_t rank, uint32_t size, HcclComm comm) {
   CHECK(aclrtSynchronizeStream(stream));
 
   CHECK(aclrtMemcpy(host.data(), kBytes, recvBuf, kBytes, ACL_MEMCPY_DEVICE_TO_HOST));
-  expectAll(host.data(), kCount, static_cast<float>(size * (size + 1) / 2), rank);
+  const uint32_t sum = size * (size + 1) / 2;
+  expectAll(host.data(), kCount, static_cast<float>(sum), rank);
 
   CHECK(aclrtFree(sendBuf));
   CHECK(aclrtFree(recvBuf));

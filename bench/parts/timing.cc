@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <future>
 #include <numeric>
 #include <vector>
@@ -61,7 +62,7 @@ Timing measureEnqueued(const Session& session, const Options& options,
 
 double percentile(const std::vector<double>& sorted, double share) {
   const auto last = static_cast<double>(sorted.size() - 1);
-  return sorted[static_cast<size_t>(share * last + 0.5)];
+  return sorted[static_cast<size_t>(std::lround(share * last))];
 }
 
 Timing measureSynchronised(const Session& session, const Options& options,
