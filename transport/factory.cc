@@ -1,6 +1,8 @@
 // The one place that names the transports, in the order in which they are tried.
 #include <array>
 
+#include "src/base/env.h"
+#include "transport/rdma/rdma_transport.h"
 #include "transport/setup.h"
 #include "transport/shm/shm_transport.h"
 #include "transport/tcp/tcp_transport.h"
@@ -8,7 +10,8 @@
 namespace hccl::transport {
 
 std::span<const TransportClass* const> transportClasses() {
-  static const std::array<const TransportClass*, 2> classes = {shmTransport(), tcpTransport()};
+  static const std::array<const TransportClass*, 3> classes = {shmTransport(), rdmaTransport(),
+                                                               tcpTransport()};
   return classes;
 }
 
@@ -19,7 +22,9 @@ const TransportClass* findTransport(std::string_view name) {
   return nullptr;
 }
 
-bool transportAllowed(const std::string& list, std::string_view name) {
+namespace {
+
+bool isNamed(const std::string& list, std::string_view name) {
   if (list.empty()) return true;
   std::string_view rest = list;
   while (!rest.empty()) {
@@ -33,8 +38,19 @@ bool transportAllowed(const std::string& list, std::string_view name) {
   return false;
 }
 
+}  // namespace
+
+bool roceInsideServer(const std::string& list) {
+  const auto env = environment();
+  return env.isOk() && (*env)->intraRoce && isNamed(list, "rdma") && rdmaIsPossible();
+}
+
+bool transportAllowed(const std::string& list, std::string_view name) {
+  return isNamed(list, name) && (name != "shm" || !roceInsideServer(list));
+}
+
 bool wantsUnixChannel(const std::string& list) {
-  return transportAllowed(list, "shm");
+  return isNamed(list, "shm");
 }
 
 bool allowsLocalLinks(const std::string& list) {

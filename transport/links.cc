@@ -10,6 +10,8 @@
 namespace hccl::transport {
 namespace {
 
+constexpr double kFlushSeconds = 5;  // a peer that is there acknowledges in microseconds
+
 class LinksImpl final : public Links {
  public:
   explicit LinksImpl(std::shared_ptr<LinksCore> core) : core_(std::move(core)) {}
@@ -19,6 +21,7 @@ class LinksImpl final : public Links {
       new std::shared_ptr<LinksCore>(std::move(core_));
       return;
     }
+    core_->flush(Deadline::after(kFlushSeconds));
     Registry::instance().remove(core_);
     core_->close();
     core_.reset();

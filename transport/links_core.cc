@@ -264,6 +264,17 @@ void LinksCore::peerLeft(uint32_t peer) {
   runtime::Engine::instance().wake();
 }
 
+void LinksCore::flush(Deadline deadline) {
+  std::vector<MessageLink*> links;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& link : links_) {
+      if (link->message) links.push_back(link->message.get());
+    }
+  }
+  for (MessageLink* link : links) link->flush(deadline);
+}
+
 void LinksCore::close() {
   cancel();
   auto thread = ControlThread::instance();

@@ -37,6 +37,8 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
   void setFailure(Links::Failure callback);
   bool hasLeft(uint32_t peer) const;
 
+  // Before close(), on the user's thread: what was sent leaves this process.
+  void flush(Deadline deadline);
   // Ends everything on the control thread: goodbyes are said, no callback comes any more.
   void close();
 

@@ -27,6 +27,7 @@ Pair::Pair(LinksCore* core, ControlThread* thread, uint32_t peer, const Card& ca
   facts_.mine = core->mine();
   facts_.theirs = card;
   facts_.initiator = initiator_;
+  facts_.transports = core->config().transports;
 }
 
 Pair::~Pair() {
@@ -236,6 +237,12 @@ void Pair::fail(std::string reason) {
   onRefuse({facts_.attempt, static_cast<uint32_t>(facts_.kind)}, reason);
 }
 
+std::function<void(const Status&)> Pair::failureReporter() {
+  return [weak = core_->weak_from_this(), peer = peer_](const Status& status) {
+    if (const auto core = weak.lock()) core->peerFailed(peer, status);
+  };
+}
+
 void Pair::finish(std::vector<MadeLink> links) {
   made_ = std::move(links);
   finished_ = true;
@@ -265,8 +272,8 @@ void Pair::publish() {
                        facts_.communicator, description);
     }
   }
-  HCCL_INFO("link of rank {} to rank {} of {}: {}", core_->rank(), peer_, facts_.communicator,
-            description);
+  HCCL_RUN_INFO("link of rank {} to rank {} of {}: {}", core_->rank(), peer_, facts_.communicator,
+                description);
   for (auto& made : made_) {
     if (made.keep) keep_.push_back(made.keep);
   }

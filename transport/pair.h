@@ -41,6 +41,7 @@ class Pair final : public SetupHost {
   void send(std::string_view text, std::span<const int> fds) override;
   void finish(std::vector<MadeLink> links) override;
   void fail(std::string reason) override;
+  std::function<void(const Status&)> failureReporter() override;
 
  private:
   // A connection whose handshake is under way.

@@ -33,6 +33,7 @@ struct PairFacts {
   bool unixChannel = false;  // the channel passes descriptors, and its peer's user was checked
   std::string noUnixReason;  // why not, when the cards promised one
   Digest sessionKey{};       // known to the two ends only
+  std::string transports;    // HCCL_TRANSPORT
 };
 
 // A link that a set-up made. `keep` lives until both ends have said goodbye.
@@ -56,6 +57,8 @@ class SetupHost {
   // This transport cannot join the pair; both ends go on with the next one. The set-up is destroyed
   // after the current call.
   virtual void fail(std::string reason) = 0;
+  // By this a link tells later, on the control thread, that it is broken. May outlive everything.
+  virtual std::function<void(const Status&)> failureReporter() = 0;
 };
 
 class LinkSetup {
@@ -92,6 +95,9 @@ bool transportAllowed(const std::string& list, std::string_view name);
 // Some transport in the list wants descriptors to be passed: channels inside a kernel are unix
 // sockets.
 bool wantsUnixChannel(const std::string& list);
+// HCCL_INTRA_ROCE_ENABLE=1, an RDMA device, and the list does not speak against it: RDMA joins ranks
+// of one server, too, and shared memory does not.
+bool roceInsideServer(const std::string& list);
 // Ranks of one process may be joined without any socket.
 bool allowsLocalLinks(const std::string& list);
 

@@ -120,6 +120,8 @@ class MessageLink {
   // Payload bytes sent and received since set-up.
   virtual uint64_t bytesSent() const = 0;
   virtual uint64_t bytesReceived() const = 0;
+  // Waits (not on the control thread) until what was sent does not need this process any more.
+  virtual void flush(Deadline deadline) noexcept { (void)deadline; }
 };
 
 // ---- set-up -------------------------------------------------------------------------------------

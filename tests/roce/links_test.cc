@@ -1,0 +1,168 @@
+// Links over a real RDMA device (or soft-RoCE): connections, frames of all sizes both ways, several
+// queue pairs, starved receivers, ends.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/roce/rdma_facts.h"
+#include "tests/unit/transport/rank_process.h"
+
+namespace hccl::transport {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class RoceLinks : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    facts_ = roce::usableDevice();
+    ASSERT_FALSE(facts_.address.empty()) << "no active RDMA port with an address";
+  }
+
+  void makeRanks(size_t count, const std::string& address = "") {
+    std::vector<Rank*> ranks;
+    for (size_t i = 0; i < count; ++i) {
+      processes_.push_back(std::make_unique<RankProcess>());
+      ranks.push_back(processes_.back().get());
+    }
+    const auto cards = exchangeCards(ranks, address.empty() ? facts_.address : address);
+    for (uint32_t i = 0; i < count; ++i) {
+      ASSERT_EQ(makeRankLinks(ranks[i], cards, i, "rdma"), "ok");
+    }
+  }
+  Rank& rank(size_t i) { return *processes_[i]; }
+
+  void connectAll(int kind = 0) {
+    std::vector<std::future<std::string>> answers;
+    for (size_t i = 0; i < processes_.size(); ++i) {
+      std::string peers;
+      for (size_t j = 0; j < processes_.size(); ++j) {
+        if (j != i) peers += fmt::format("{}{}", peers.empty() ? "" : ",", j);
+      }
+      answers.push_back(rank(i).start(fmt::format("connect {} {} 40", peers, kind)));
+    }
+    for (auto& answer : answers) ASSERT_EQ(answer.get(), "ok");
+  }
+
+  void exchange(size_t a, size_t b, int kind, size_t bytes, uint64_t sequence) {
+    auto one = rank(a).start(fmt::format("exchange {} {} {} 11 {} 60", b, kind, bytes, sequence));
+    auto other = rank(b).start(fmt::format("exchange {} {} {} 11 {} 60", a, kind, bytes, sequence));
+    ASSERT_EQ(one.get(), "ok") << bytes;
+    ASSERT_EQ(other.get(), "ok") << bytes;
+  }
+
+  roce::DeviceFacts facts_;
+  std::vector<std::unique_ptr<RankProcess>> processes_;
+};
+
+TEST_F(RoceLinks, CarryFramesOfAllSizesBothWaysThroughTheDevice) {
+  makeRanks(2);
+  connectAll();
+  EXPECT_THAT(rank(0).run("describe 1 0"), HasSubstr("rdma: 1 queue pair"));
+  const uint64_t before = facts_.sentPackets();
+  uint64_t sequence = 0, bytes = 0;
+  for (const size_t size : {0, 1, 7, 79, 80, 81, 4096, 32719, 32720, 32721, 65488, 100000, 524287,
+                            524288, 1500001, 4194304}) {
+    exchange(0, 1, 0, size, ++sequence);
+    bytes += size;
+  }
+  EXPECT_EQ(rank(0).run("counters 1 0"), fmt::format("{} {}", bytes, bytes));
+  // Each payload byte crossed the device, twice: in packets of at most 4096.
+  EXPECT_GE(facts_.sentPackets() - before, 2 * bytes / 4096);
+}
+
+TEST_F(RoceLinks, JoinFourProcessesBothKindsAtOnce) {
+  makeRanks(4);
+  connectAll(0);
+  connectAll(1);
+  uint64_t sequence = 0;
+  for (size_t a = 0; a < 4; ++a) {
+    for (size_t b = a + 1; b < 4; ++b) {
+      exchange(a, b, 0, 70000 + a, ++sequence);
+      exchange(a, b, 1, 300 + b, ++sequence);
+    }
+  }
+}
+
+TEST_F(RoceLinks, UseTheOtherAddressFamily) {
+  if (facts_.address6.empty()) GTEST_SKIP() << "no IPv6 address";
+  makeRanks(2, facts_.address6);
+  connectAll();
+  EXPECT_THAT(rank(1).run("describe 0 0"), HasSubstr(facts_.address6));
+  exchange(0, 1, 0, 123457, 1);
+}
+
+TEST_F(RoceLinks, SpreadLargeFramesOverQueuePairs) {
+  ::setenv("HCCL_RDMA_QPS_PER_CONNECTION", "4", 1);
+  ::setenv("HCCL_MULTI_QP_THRESHOLD", "64", 1);
+  makeRanks(2);
+  ::unsetenv("HCCL_RDMA_QPS_PER_CONNECTION");
+  ::unsetenv("HCCL_MULTI_QP_THRESHOLD");
+  connectAll();
+  EXPECT_THAT(rank(0).run("describe 1 0"), HasSubstr("rdma: 4 queue pairs"));
+  uint64_t sequence = 0;
+  for (const size_t size : {10, 65536, 131072, 1000003, 3000001, 12, 262144}) {
+    exchange(0, 1, 0, size, ++sequence);
+  }
+}
+
+TEST_F(RoceLinks, SleepingReceiversAreWoken) {
+  makeRanks(2);
+  connectAll();
+  for (uint64_t sequence = 1; sequence <= 5; ++sequence) {
+    auto waiting = rank(1).start(fmt::format("receive 0 0 1000 11 {} 20", sequence));
+    // Long enough for the receiver to fall asleep.
+    EXPECT_EQ(rank(0).run("failure 0.3"), "none");
+    EXPECT_EQ(rank(0).run(fmt::format("send 1 0 1000 11 {} 20", sequence)), "ok");
+    EXPECT_EQ(waiting.get(), "ok");
+  }
+}
+
+TEST_F(RoceLinks, WhatWasSentArrivesThoughTheSenderLeaves) {
+  makeRanks(2);
+  connectAll();
+  EXPECT_EQ(rank(0).run("send 1 0 300000 11 1 20"), "ok");
+  EXPECT_EQ(rank(0).run("destroy"), "ok");
+  EXPECT_EQ(rank(1).run("left 0 5"), "left");
+  EXPECT_EQ(rank(1).run("receive 0 0 300000 11 1 20"), "ok");
+  EXPECT_EQ(rank(1).run("destroy"), "ok");
+}
+
+TEST_F(RoceLinks, AnotherFrameThanTheExpectedOneIsTold) {
+  makeRanks(2);
+  connectAll();
+  EXPECT_EQ(rank(0).run("send 1 0 100 11 7 20"), "ok");
+  EXPECT_EQ(rank(1).run("receive 0 0 100 11 8 20"), "mismatch 7");
+}
+
+TEST_F(RoceLinks, AKilledPeerIsNamed) {
+  makeRanks(2);
+  connectAll();
+  exchange(0, 1, 0, 5000, 1);
+  auto waiting = rank(1).start("failure 20");
+  processes_[0]->kill();
+  EXPECT_THAT(waiting.get(), StartsWith("0 "));
+}
+
+TEST_F(RoceLinks, LeaveNothingBehind) {
+  for (int round = 0; round < 3; ++round) {
+    makeRanks(2);
+    connectAll();
+    exchange(0, 1, 0, 100, 1);
+    EXPECT_EQ(rank(0).run("destroy"), "ok");
+    EXPECT_EQ(rank(1).run("destroy"), "ok");
+    const auto left = roce::objectsOf(processes_[0]->pid());
+    EXPECT_EQ(left.queuePairs, 0) << "round " << round;
+    EXPECT_EQ(left.regions, 0);
+    processes_.clear();
+  }
+}
+
+}  // namespace
+}  // namespace hccl::transport

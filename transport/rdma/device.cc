@@ -1,0 +1,108 @@
+#include "transport/rdma/device.h"
+
+#include <fmt/core.h>
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "src/base/log.h"
+
+namespace hccl::transport::rdma {
+namespace {
+
+std::map<ibv_context*, std::weak_ptr<Device>>& known() {
+  static auto* devices = new std::map<ibv_context*, std::weak_ptr<Device>>;
+  return *devices;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Device>> Device::of(VerbsApi* verbs, ControlThread* thread,
+                                           ibv_context* context) {
+  auto& slot = known()[context];
+  if (auto device = slot.lock()) return device;
+  std::shared_ptr<Device> device(new Device);
+  device->verbs_ = verbs;
+  device->thread_ = thread;
+  device->context_ = context;
+  device->name_ = verbs->deviceName(context);
+  if (const int error = verbs->queryDevice(context, &device->limits_); error != 0) {
+    return Status(HCCL_E_NETWORK,
+                  fmt::format("{} cannot be queried: {}", device->name_, std::strerror(error)));
+  }
+  device->pd_ = ProtectionDomain(verbs, verbs->allocPd(context));
+  if (!device->pd_) {
+    return Status(HCCL_E_MEMORY,
+                  fmt::format("Failed to allocate resource pd with info {}. Reason: {}.",
+                              device->name_, std::strerror(errno)),
+                  7);
+  }
+  if (thread != nullptr) {
+    // Without an owner the watch is removed by the destructor, which runs on this thread.
+    device->watch_ = thread->watch(context->async_fd, EPOLLIN, [raw = device.get()](uint32_t) {
+      const auto alive = raw->shared_from_this();
+      alive->readEvents();
+    });
+  }
+  slot = device;
+  return device;
+}
+
+Device::~Device() {
+  // The last owner may be any thread; the watch belongs to the control thread.
+  if (thread_ == nullptr || watch_ == 0) return;
+  thread_->run([this] { thread_->unwatch(watch_); });
+}
+
+uint64_t Device::addUser(const PortChoice& choice, Trouble trouble, Report report) {
+  std::lock_guard lock(mutex_);
+  const uint64_t user = nextUser_++;
+  users_.emplace(user, User{choice, std::move(trouble), std::move(report)});
+  return user;
+}
+
+void Device::removeUser(uint64_t user) {
+  std::lock_guard lock(mutex_);
+  users_.erase(user);
+}
+
+void Device::readEvents() {
+  ibv_async_event event{};
+  while (verbs_->getAsyncEvent(context_, &event) == 0) {
+    const ibv_async_event copy = event;
+    verbs_->ackAsyncEvent(&event);
+    onEvent(copy);
+  }
+}
+
+Status Device::judge(const ibv_async_event& event, const PortChoice& choice) const {
+  switch (event.event_type) {
+    case IBV_EVENT_DEVICE_FATAL:
+      return Status(HCCL_E_NETWORK, fmt::format("the RDMA device {} has failed", name_));
+    case IBV_EVENT_PORT_ERR:
+    case IBV_EVENT_PORT_ACTIVE:
+    case IBV_EVENT_GID_CHANGE:
+      return event.element.port_num == choice.port ? checkPort(verbs_, choice) : Status();
+    default:  // what concerns one queue pair shows in its completions
+      return Status();
+  }
+}
+
+void Device::onEvent(const ibv_async_event& event) {
+  HCCL_RUN_EVENT("RDMA device {} reports {}", name_, ibv_event_type_str(event.event_type));
+  std::vector<std::pair<Report, Status>> reports;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [number, user] : users_) {
+      const Status status = judge(event, user.choice);
+      if (status.isOk()) continue;
+      const Status own = user.trouble(status);
+      if (user.report) reports.emplace_back(user.report, own);
+    }
+  }
+  for (const auto& [report, status] : reports) report(status);
+}
+
+}  // namespace hccl::transport::rdma

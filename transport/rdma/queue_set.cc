@@ -1,0 +1,151 @@
+#include "transport/rdma/queue_set.h"
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+namespace hccl::transport::rdma {
+namespace {
+
+constexpr uint32_t kWantedInline = 128;
+
+std::string lockLimit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_MEMLOCK, &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : fmt::format("{} bytes", limit.rlim_cur);
+}
+
+Status exhausted(const char* resource, const char* info, int error) {
+  return Status(HCCL_E_MEMORY,
+                fmt::format("Failed to allocate resource {} with info {}. Reason: Resources are "
+                            "exhausted. ({}; RLIMIT_MEMLOCK is {})",
+                            resource, info, std::strerror(error), lockLimit()),
+                error == ENOMEM ? 11 : 7);
+}
+
+}  // namespace
+
+bool isLegal(const RingShape& shape) {
+  return shape.depth >= kMinDepth && shape.depth <= kMaxDepth && std::has_single_bit(shape.depth) &&
+         shape.cellBytes >= kMinCell && shape.cellBytes <= kMaxCell && shape.cellBytes % 64 == 0 &&
+         shape.queuePairs >= 1 && shape.queuePairs <= kMaxQueuePairs;
+}
+
+uint32_t QueueSet::receiveEntries(size_t index) const {
+  if (index != 0) return shape_.depth;
+  return shape_.depth + shape_.depth / creditBatch() + 1;
+}
+
+uint32_t QueueSet::sendEntries(size_t index) const {
+  // On the first one also credits, probes and the flush.
+  return index == 0 ? 2 * shape_.depth + 8 : shape_.depth + 2;
+}
+
+Result<std::shared_ptr<QueueSet>> QueueSet::make(std::shared_ptr<Device> device,
+                                                 const RingShape& shape) {
+  if (!isLegal(shape)) return Status(HCCL_E_PARA, "the shape of the ring of cells is not legal");
+  std::shared_ptr<QueueSet> set(new QueueSet);
+  set->device_ = std::move(device);
+  set->shape_ = shape;
+  HCCL_RETURN_IF_ERROR(set->open());
+  return set;
+}
+
+Status QueueSet::open() {
+  const size_t bytes = offsetOf(2 * shape_.depth);
+  HCCL_ASSIGN_OR_RETURN(
+      memory_, Mapping::create(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS));
+  ::madvise(memory_.data(), memory_.size(), MADV_DONTFORK);
+  ::madvise(memory_.data(), memory_.size(), MADV_DONTDUMP);
+  region_ = MemoryRegion(verbs(), verbs()->regMr(device_->pd(), memory_.data(), bytes,
+                                                 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
+  if (!region_) {
+    const int error = errno;
+    return Status(
+        HCCL_E_MEMORY,
+        fmt::format("Failed to allocate {} bytes of NPU memory. They cannot be registered "
+                    "with {}: {}; the limit of locked memory (RLIMIT_MEMLOCK, ulimit -l) "
+                    "is {}",
+                    bytes, device_->name(), std::strerror(error), lockLimit()),
+        11);
+  }
+  return openQueues();
+}
+
+Status QueueSet::openQueues() {
+  uint64_t entries = 16;
+  const auto& limits = device_->limits();
+  for (size_t i = 0; i < shape_.queuePairs; ++i) {
+    const uint32_t most = std::max(sendEntries(i), receiveEntries(i));
+    if (most > static_cast<uint32_t>(limits.max_qp_wr)) {
+      return Status(HCCL_E_MEMORY,
+                    fmt::format("{} allows {} work requests in a queue, {} are needed",
+                                device_->name(), limits.max_qp_wr, most));
+    }
+    entries += sendEntries(i) + receiveEntries(i);
+  }
+  if (entries > static_cast<uint64_t>(limits.max_cqe)) {
+    return Status(HCCL_E_MEMORY, fmt::format("{} allows {} entries in a completion queue, {} are "
+                                             "needed",
+                                             device_->name(), limits.max_cqe, entries));
+  }
+  channel_ = CompletionChannel(verbs(), verbs()->createCompChannel(device_->context()));
+  if (!channel_) return exhausted("completion channel", "CreateCompChannel", errno);
+  cq_ = CompletionQueue(
+      verbs(), verbs()->createCq(device_->context(), static_cast<int>(entries), channel_.get()));
+  if (!cq_) return exhausted("cq", "CreateCq", errno);
+  inlineBytes_ = kWantedInline;
+  for (size_t i = 0; i < shape_.queuePairs; ++i) {
+    ibv_qp_init_attr attributes{};
+    attributes.send_cq = attributes.recv_cq = cq_.get();
+    attributes.qp_type = IBV_QPT_RC;
+    attributes.sq_sig_all = 0;
+    attributes.cap.max_send_wr = sendEntries(i);
+    attributes.cap.max_recv_wr = receiveEntries(i);
+    attributes.cap.max_send_sge = attributes.cap.max_recv_sge = 1;
+    attributes.cap.max_inline_data = inlineBytes_;
+    ibv_qp* qp = verbs()->createQp(device_->pd(), &attributes);
+    if (qp == nullptr && errno == EINVAL && inlineBytes_ != 0) {  // no data in requests here
+      attributes.cap.max_inline_data = inlineBytes_ = 0;
+      qp = verbs()->createQp(device_->pd(), &attributes);
+    }
+    if (qp == nullptr) return exhausted("qp", "CreateQp", errno);
+    qps_.emplace_back(verbs(), qp);
+  }
+  return Status();
+}
+
+QueueSet::~QueueSet() {
+  if (companions.empty()) return;
+  // Connections belong to the control thread.
+  if (auto thread = ControlThread::instance(); thread.isOk()) {
+    (*thread)->post([last = std::move(companions)] {});
+  }
+}
+
+Status QueueSet::postReceives(size_t index, uint32_t count) {
+  std::array<ibv_recv_wr, 32> requests;
+  while (count > 0) {
+    const auto batch = std::min<uint32_t>(count, requests.size());
+    for (uint32_t i = 0; i < batch; ++i) {
+      requests[i] = {};
+      requests[i].wr_id = index;
+      requests[i].next = i + 1 < batch ? &requests[i + 1] : nullptr;
+    }
+    ibv_recv_wr* bad = nullptr;
+    if (const int error = verbs()->postRecv(qp(index), requests.data(), &bad); error != 0) {
+      return Status(HCCL_E_NETWORK,
+                    fmt::format("receive entries cannot be posted: {}", std::strerror(error)));
+    }
+    count -= batch;
+  }
+  return Status();
+}
+
+}  // namespace hccl::transport::rdma

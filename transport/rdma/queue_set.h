@@ -1,0 +1,78 @@
+// QueueSet: the verbs objects and the memory of one link.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/base/mapping.h"
+#include "src/base/status.h"
+#include "transport/rdma/device.h"
+#include "transport/rdma/handles.h"
+
+namespace hccl::transport::rdma {
+
+// Equal at both ends.
+struct RingShape {
+  uint32_t depth = 16;             // cells
+  uint32_t cellBytes = 32 * 1024;  // of each
+  uint32_t queuePairs = 1;
+  bool operator==(const RingShape&) const = default;
+};
+inline constexpr uint32_t kMinDepth = 2, kMaxDepth = 256;
+inline constexpr uint32_t kMinCell = 256, kMaxCell = 1 << 20;
+inline constexpr uint32_t kMaxQueuePairs = 32;
+bool isLegal(const RingShape& shape);
+
+class QueueSet {
+ public:
+  // HCCL_E_MEMORY with EI0007 or EI0011 when memory may not be locked or objects are used up: the
+  // text names the limit.
+  static Result<std::shared_ptr<QueueSet>> make(std::shared_ptr<Device> device,
+                                                const RingShape& shape);
+  ~QueueSet();
+
+  VerbsApi* verbs() const { return device_->verbs(); }
+  const std::shared_ptr<Device>& device() const { return device_; }
+  const RingShape& shape() const { return shape_; }
+  ibv_qp* qp(size_t index) const { return qps_[index].get(); }
+  ibv_cq* cq() const { return cq_.get(); }
+  ibv_comp_channel* channel() const { return channel_.get(); }
+  uint32_t inlineBytes() const { return inlineBytes_; }
+
+  // Cells that are written from, and those that the peer writes into.
+  std::byte* source(uint32_t slot) const { return memory_.bytes() + offsetOf(slot); }
+  std::byte* target(uint32_t slot) const { return source(slot + shape_.depth); }
+  uint64_t ring() const { return reinterpret_cast<uint64_t>(target(0)); }
+  uint32_t localKey() const { return region_->lkey; }
+  uint32_t remoteKey() const { return region_->rkey; }
+
+  // A sender that returns credits says so at the latest after this many cells.
+  uint32_t creditBatch() const { return std::max(1U, shape_.depth / 4); }
+  // Receive entries of a queue pair: cells, and on the first one also credits.
+  uint32_t receiveEntries(size_t index) const;
+  // Send entries of a queue pair.
+  uint32_t sendEntries(size_t index) const;
+  Status postReceives(size_t index, uint32_t count);
+
+  // What else has to live as long as the queue pairs (connections); destroyed on the control
+  // thread.
+  std::vector<std::shared_ptr<void>> companions;
+
+ private:
+  QueueSet() = default;
+  Status open();
+  Status openQueues();
+  size_t offsetOf(uint32_t slot) const { return static_cast<size_t>(slot) * shape_.cellBytes; }
+
+  std::shared_ptr<Device> device_;
+  RingShape shape_;
+  Mapping memory_;
+  MemoryRegion region_;
+  CompletionChannel channel_;
+  CompletionQueue cq_;
+  std::vector<QueuePair> qps_;
+  uint32_t inlineBytes_ = 0;
+};
+
+}  // namespace hccl::transport::rdma
