@@ -104,8 +104,8 @@ Status currentDevice(const char* op, int32_t* device) {
   bool set = false;
   *device = runtime::currentDevice(&set);
   if (set) return Status::ok();
-  return Status(HCCL_E_RUNTIME,
-                fmt::format("{} needs a current device: call aclrtSetDevice first", op));
+  return argumentError(HCCL_E_RUNTIME, op, "none", "current device",
+                       "a device that this thread has set with aclrtSetDevice");
 }
 
 }  // namespace hccl::api

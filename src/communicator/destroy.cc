@@ -21,7 +21,8 @@ Status destroyCommunicator(HcclComm handle) {
                 communicator->name(), communicator->device());
   if (communicator->pending() != 0 && communicator->asyncError().isOk()) {
     HCCL_WARNING("comm is in use, please try again later");
-    return Status(HCCL_E_AGAIN, "comm is in use, please try again later");
+    return argumentError(HCCL_E_AGAIN, "HcclCommDestroy", "in use, please try again later", "comm",
+                         "a communicator whose streams have been synchronised");
   }
   runStateCallbacks(handle, HCCL_COMM_STATE_PHASE_DESTROY_PRE);
   if (Registry::instance().remove(handle) == nullptr) {  // another thread was faster

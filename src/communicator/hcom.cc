@@ -14,13 +14,13 @@
 namespace hccl::hcom {
 namespace {
 
-Result<Group> world() {
+Result<Group> world(const char* op) {
   Group group;
   group.handle = worldHandle(runtime::currentDevice());
   group.communicator = Registry::instance().find(group.handle);
   if (group.communicator == nullptr) {
-    return Status(HCCL_E_UNAVAIL,
-                  "there is no world yet: call HcomInitByRankTable or HcclCommInitClusterInfo");
+    return argumentError(HCCL_E_UNAVAIL, op, "none", std::string(kWorldGroup),
+                         "a world of HcomInitByRankTable or HcclCommInitClusterInfo");
   }
   return group;
 }
@@ -39,7 +39,7 @@ bool isWorldName(const char* name) {
 }  // namespace
 
 Result<Group> find(const char* op, const char* name) {
-  HCCL_ASSIGN_OR_RETURN(Group group, world());
+  HCCL_ASSIGN_OR_RETURN(Group group, world(op));
   if (isWorldName(name)) return group;
   HCCL_RETURN_IF_ERROR(checkName(op, name));
   group.handle = Registry::instance().findByName(name);
@@ -52,7 +52,7 @@ Result<Group> find(const char* op, const char* name) {
 
 Status create(const char* name, std::span<const uint32_t> ranks, const Environment& environment) {
   constexpr const char* kOp = "HcomCreateGroup";
-  HCCL_ASSIGN_OR_RETURN(const Group parent, world());
+  HCCL_ASSIGN_OR_RETURN(const Group parent, world(kOp));
   HCCL_RETURN_IF_ERROR(checkName(kOp, name));
   if (isWorldName(name)) {
     return argumentError(HCCL_E_PARA, kOp, name, "group", "a name other than the world's");
@@ -82,7 +82,7 @@ Status destroy(const char* name) {
 }
 
 Status destroyWorld() {
-  HCCL_ASSIGN_OR_RETURN(const Group all, world());
+  HCCL_ASSIGN_OR_RETURN(const Group all, world("HcomDestroy"));
   const std::string name = all.communicator->name();
   const int32_t device = all.communicator->device();
   for (const auto& member : Registry::instance().all()) {

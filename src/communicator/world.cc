@@ -130,10 +130,9 @@ Result<HcclComm> joinWorld(const TableRequest& request, const LoadedConfig& conf
   }
   Reservation reservation(device);
   if (!reservation.held()) {
-    return Status(HCCL_E_UNAVAIL,
-                  fmt::format("multiple initialization: device {} of this process has the "
-                              "communicator {} already",
-                              device, kWorldGroup));
+    return argumentError(HCCL_E_UNAVAIL, kOp, "multiple initialization",
+                         fmt::format("{} of device {}", kWorldGroup, device),
+                         "one communicator; destroy the one that exists first");
   }
   if (!table) {
     HCCL_ASSIGN_OR_RETURN(table, load());
