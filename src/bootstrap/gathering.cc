@@ -110,11 +110,10 @@ Status Gathering::checkAgreed(const JoinRecord& record) {
     const std::string first = orMissing(agreed_, key);
     const std::string other = orMissing(facts, key);
     if (first == other) continue;
-    return eiError(
-        Ei::kInconsistent, HCCL_E_PARA,
-        {"CommInit", "the new communicator", key, fmt::format("{} (rank {})", first, firstRank_),
-         fmt::format("{} (rank {})", other, record.rank)},
-        static_cast<int>(record.rank));
+    return eiError(Ei::kInconsistent, HCCL_E_PARA,
+                   {"CommInit", record.group, key, fmt::format("{} (rank {})", first, firstRank_),
+                    fmt::format("{} (rank {})", other, record.rank)},
+                   static_cast<int>(record.rank));
   }
   return Status::ok();
 }

@@ -214,7 +214,8 @@ Result<Json> parseBody(std::string_view body) {
 Result<std::string> encodeJoin(const JoinRecord& record) {
   Json json{{"rankCount", record.rankCount}, {"rank", record.rank},
             {"rootCount", record.rootCount}, {"rootIndex", record.rootIndex},
-            {"ranks", toJson(record.ranks)}, {"agreed", record.agreed}};
+            {"ranks", toJson(record.ranks)}, {"agreed", record.agreed},
+            {"group", record.group}};
   if (!record.failure.isOk()) json["failure"] = toJson(record.failure);
   return dump(json);
 }
@@ -240,6 +241,7 @@ Result<JoinRecord> decodeJoin(std::string_view body) {
   reader.number("rootCount", &record.rootCount, UINT32_MAX);
   reader.number("rootIndex", &record.rootIndex, UINT32_MAX);
   reader.text("agreed", &record.agreed, kMaxErrorText);
+  reader.text("group", &record.group);
   HCCL_ASSIGN_OR_RETURN(record.ranks, ranksFrom(reader.array("ranks")));
   if (const Json* failure = reader.find("failure")) {
     HCCL_RETURN_IF_ERROR(statusFrom(failure, &record.failure));

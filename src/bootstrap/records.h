@@ -23,6 +23,7 @@ struct JoinRecord {
   uint32_t rootIndex = 0;       // which root is asked
   std::vector<RankInfo> ranks;  // the sender's own; of its whole group when it leads one
   std::string agreed;           // JSON object or empty
+  std::string group;            // the communicator's name, for texts
   Status failure;               // a leader's: the group has failed
 };
 

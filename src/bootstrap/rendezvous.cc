@@ -48,6 +48,7 @@ Result<Cluster> joinRoots(std::span<const RootHandle> roots, uint32_t nRanks, ui
   record.ranks = {mine};
   record.ranks.front().rank = rank;
   record.agreed = agreed;
+  record.group = options.group.empty() ? roots.front().identifier : options.group;
   const bootstrap::RootTarget target = targetOf(roots[record.rootIndex], mine, options);
   const Deadline last = verdictDeadline(deadline, options);
   // The leader of a group carries its list to the first root.

@@ -16,7 +16,7 @@ namespace hccl {
 struct JoinOptions {
   // How long after the deadline an agent that reached the root still waits for its verdict.
   double verdictGraceSeconds = 20;
-  std::string group;                         // communicator name, for error texts
+  std::string group;  // communicator name for error texts; empty: the default
   const Environment* environment = nullptr;  // nullptr: environment() (joinByTable)
   uint32_t version = kBootstrapVersion;      // tests only
 };

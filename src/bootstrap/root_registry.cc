@@ -80,9 +80,10 @@ void RootRegistry::afterForkInChild() {
   for (auto& server : registry->servers_) {
     server->closeDescriptorsInChild();
     server->unlockDescriptors();
-    // Its thread does not exist here: neither joined nor destroyed.
-    (void)new std::shared_ptr<RootServer>(std::move(server));
   }
+  // Their threads do not exist here: they are neither joined nor destroyed.
+  static auto* const abandoned = new std::vector<std::vector<std::shared_ptr<RootServer>>>();
+  abandoned->push_back(std::move(registry->servers_));
   registry->servers_.clear();
   registry->mutex_.unlock();
 }

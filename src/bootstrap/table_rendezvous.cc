@@ -150,6 +150,7 @@ Result<Cluster> joinByTable(const Cluster& table, uint32_t rank, const RankInfo&
   record.ranks = {table.ranks[rank]};
   record.ranks.front().endpoint = mine.endpoint;
   record.agreed = agreed;
+  record.group = options.group.empty() ? "hccl_world_group" : options.group;
   const Deadline last =
       deadline.isNever()
           ? deadline
