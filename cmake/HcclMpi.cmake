@@ -8,10 +8,12 @@ set(HCCL_RANK_TEST_ENVIRONMENT
     "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_ess_singleton_isolated=1"
     "HCCL_CONNECT_TIMEOUT=60;ASCEND_PROCESS_LOG_PATH=${PROJECT_BINARY_DIR}/test_logs")
 if(HCCL_SANITIZE STREQUAL "address")
-  list(APPEND HCCL_RANK_TEST_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
-elseif(HCCL_SANITIZE STREQUAL "thread")
   list(APPEND HCCL_RANK_TEST_ENVIRONMENT
-       "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/mpi_tsan.supp")
+       "ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:strict_string_checks=1")
+elseif(HCCL_SANITIZE STREQUAL "thread")
+  set(suppressions ${CMAKE_CURRENT_LIST_DIR}/mpi_tsan.supp)
+  list(APPEND HCCL_RANK_TEST_ENVIRONMENT
+       "TSAN_OPTIONS=suppressions=${suppressions}:second_deadlock_stack=1:halt_on_error=1")
 endif()
 
 function(hccl_rank_test name)
