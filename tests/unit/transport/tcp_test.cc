@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "src/base/socket.h"
@@ -92,8 +93,8 @@ TEST_P(Stripes, BothDirectionsAtOnce) {
       ASSERT_TRUE(a.failure().isOk()) << a.failure().text();
       ASSERT_TRUE(b.failure().isOk()) << b.failure().text();
     }
-    EXPECT_EQ(std::memcmp(toA.data(), fromB.data(), bytes), 0) << bytes;
-    EXPECT_EQ(std::memcmp(toB.data(), fromA.data(), bytes), 0) << bytes;
+    EXPECT_TRUE(std::equal(fromB.begin(), fromB.end(), toA.begin())) << bytes;
+    EXPECT_TRUE(std::equal(fromA.begin(), fromA.end(), toB.begin())) << bytes;
     EXPECT_EQ(toA[bytes], std::byte{0x55});
     EXPECT_EQ(toB[bytes], std::byte{0x55});
     EXPECT_EQ(receiveA.got.sequence, sequence);
