@@ -11,6 +11,8 @@ const plan::StageAlgorithm& ring();
 const plan::StageAlgorithm& mesh();
 const plan::StageAlgorithm& nhr();
 const plan::StageAlgorithm& pairwise();
+const plan::StageAlgorithm& nb();
+const plan::StageAlgorithm& halvingDoubling();
 
 // The root collects block q out of member q's buffer `from`, nearest first (one round).
 void gatherBlocks(const plan::StageArgs& args, plan::Buffer from, std::vector<plan::Move>& out);

@@ -32,6 +32,8 @@ class StageAlgorithm {
  public:
   virtual ~StageAlgorithm() = default;
   virtual bool supports(StageOp op) const = 0;
+  // False where the operation is supported, but not with this number of members.
+  virtual bool supportsSize(StageOp, uint32_t) const { return true; }
   virtual bool supportsOneShot(StageOp) const { return false; }
   virtual uint32_t rounds(const StageArgs& args) const = 0;
   // Blocks into which the stage's data is cut.

@@ -109,7 +109,8 @@ class Hierarchy {
  private:
   // Vector operations: plane i has `perPlane_` consecutive blocks.
   void vectorBlocks(Schedule& schedule) {
-    perPlane_ = choice_.oneShot1 ? 1 : servers_;
+    perPlane_ = choice_.level1->algorithm->blocks(
+        {stageOpOf(op_.type), servers_, rootServer_, choice_.oneShot1});
     schedule.blocks = planes_ * perPlane_;
   }
 

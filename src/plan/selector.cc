@@ -67,13 +67,15 @@ const AlgorithmRow* nhrRow() {
   return found;
 }
 
-bool fits(const AlgorithmRow* candidate, StageOp op) {
-  return candidate != nullptr && candidate->algorithm->supports(op);
+bool fits(const AlgorithmRow* candidate, StageOp op, size_t members) {
+  return candidate != nullptr && candidate->algorithm->supports(op) &&
+         candidate->algorithm->supportsSize(op, static_cast<uint32_t>(members));
 }
 
-const AlgorithmRow* firstThatFits(StageOp op, std::initializer_list<const AlgorithmRow*> rows) {
+const AlgorithmRow* firstThatFits(StageOp op, size_t members,
+                                  std::initializer_list<const AlgorithmRow*> rows) {
   for (const AlgorithmRow* row : rows) {
-    if (fits(row, op)) return row;
+    if (fits(row, op, members)) return row;
   }
   return meshRow();
 }
@@ -82,12 +84,12 @@ const AlgorithmRow* firstThatFits(StageOp op, std::initializer_list<const Algori
 // NHR.
 const AlgorithmRow* defaultLevel1(StageOp op, size_t servers) {
   const bool power = (servers & (servers - 1)) == 0;
-  return servers >= 8 || power ? firstThatFits(op, {nhrRow(), ringRow()})
-                               : firstThatFits(op, {ringRow(), nhrRow()});
+  return servers >= 8 || power ? firstThatFits(op, servers, {nhrRow(), ringRow()})
+                               : firstThatFits(op, servers, {ringRow(), nhrRow()});
 }
 
-const AlgorithmRow* configured(AlgoToken token, StageOp op, const AlgorithmRow* fallback,
-                               Choice& choice) {
+const AlgorithmRow* configured(AlgoToken token, StageOp op, size_t members,
+                               const AlgorithmRow* fallback, Choice& choice) {
   if (token == AlgoToken::kUnset || token == AlgoToken::kNa || token == AlgoToken::kNull)
     return fallback;
   const std::string name(toString(token));
@@ -95,7 +97,7 @@ const AlgorithmRow* configured(AlgoToken token, StageOp op, const AlgorithmRow* 
   // Between servers fullmesh and pairwise mean AlltoAll; other operations ignore them.
   const bool ignored =
       op != StageOp::kAllToAll && (token == AlgoToken::kFullMesh || token == AlgoToken::kPairwise);
-  if (fits(wanted, op) && !ignored) return wanted;
+  if (fits(wanted, op, members) && !ignored) return wanted;
   choice.note = "algorithm " + name + " is not available for this operation, " +
                 std::string(fallback->token) + " is used";
   return fallback;
@@ -138,19 +140,20 @@ Choice select(const OpDesc& op, const Topology& topology, const AlgoConfig& conf
                     topology.servers[0].size() == 1 || stage == StageOp::kAllToAll;
   if (!flat) {
     choice.level0 = meshRow();
-    choice.level1 =
-        configured(level1, stage, defaultLevel1(stage, topology.servers.size()), choice);
+    choice.level1 = configured(level1, stage, topology.servers.size(),
+                               defaultLevel1(stage, topology.servers.size()), choice);
     choice.oneShot1 = oneShot(choice.level1, stage, bytes / topology.servers[0].size());
     return choice;
   }
   const AlgorithmRow* fallback = meshRow();
   if (topology.servers.size() > 1 && stage != StageOp::kAllToAll) {
     fallback = topology.uniform() ? defaultLevel1(stage, topology.rankCount)
-                                  : firstThatFits(stage, {ringRow(), nhrRow()});
+                                  : firstThatFits(stage, topology.rankCount, {ringRow(), nhrRow()});
   }
   // Inside one server level 1 does not exist, unless level0:null makes all ranks one flat level.
   const bool useLevel1 = config.flat || topology.servers.size() > 1;
-  choice.level0 = useLevel1 ? configured(level1, stage, fallback, choice) : fallback;
+  choice.level0 =
+      useLevel1 ? configured(level1, stage, topology.rankCount, fallback, choice) : fallback;
   choice.oneShot0 = oneShot(choice.level0, stage, bytes);
   return choice;
 }

@@ -359,7 +359,8 @@ bool available(const Case& c) {
       break;
   }
   if (!c.level1.empty() && op == plan::StageOp::kAllToAll) return false;
-  return algorithm->algorithm->supports(op) &&
+  const uint32_t members = static_cast<uint32_t>(c.level1.empty() ? c.ranks() : c.servers.size());
+  return algorithm->algorithm->supports(op) && algorithm->algorithm->supportsSize(op, members) &&
          (!c.oneShot || algorithm->algorithm->supportsOneShot(op));
 }
 
@@ -373,7 +374,7 @@ class Collectives : public testing::TestWithParam<HcclCMDType> {};
 TEST_P(Collectives, FlatAlgorithmsOnEveryLinkClass) {
   uint32_t seed = 1;
   uint32_t cases = 0;
-  for (const char* algorithm : {"fullmesh", "ring", "NHR", "pairwise"}) {
+  for (const char* algorithm : {"fullmesh", "ring", "NHR", "pairwise", "NB", "H-D_R"}) {
     for (bool oneShot : {false, true}) {
       for (Mix mix : {Mix::kInProcess, Mix::kArena, Mix::kMalloc, Mix::kTcp}) {
         for (uint32_t ranks = 1; ranks <= 9; ++ranks) {
@@ -398,7 +399,7 @@ TEST_P(Collectives, FlatAlgorithmsOnEveryLinkClass) {
 TEST_P(Collectives, HierarchiesOverUniformServers) {
   uint32_t seed = 1;
   if (plan::isAllToAll(GetParam())) return;  // flat by design
-  for (const char* level1 : {"ring", "NHR", "fullmesh"}) {
+  for (const char* level1 : {"ring", "NHR", "fullmesh", "NB", "H-D_R"}) {
     for (bool oneShot : {false, true}) {
       for (Mix mix : {Mix::kServers, Mix::kServersMalloc, Mix::kTcp, Mix::kInProcess}) {
         for (const std::vector<uint32_t>& servers : std::vector<std::vector<uint32_t>>{
@@ -431,10 +432,10 @@ TEST(Sequences, MixedOperationsWithoutSynchronisation) {
     Case first{HCCL_CMD_ALLREDUCE, "fullmesh", "", false, mix, {2, 2}, 1, 0, false};
     for (int i = 0; i < 200; ++i) {
       Case c = first;
-      static const char* const names[] = {"fullmesh", "ring", "NHR", "pairwise"};
+      static const char* const names[] = {"fullmesh", "ring", "NHR", "NB", "pairwise", "H-D_R"};
       do {
         c.type = kTypes[random() % std::size(kTypes)];
-        c.level0 = names[random() % 4];
+        c.level0 = names[random() % std::size(names)];
         c.oneShot = random() % 2 == 0;
       } while (!available(c));
       c.count = random() % 2 == 0 ? random() % 50 : random() % 5000;
