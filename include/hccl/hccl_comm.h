@@ -21,7 +21,10 @@
 #include "acl/acl.h"
 #include "hccl/hccl_types.h"
 
-/* Programs may compare these functions with NULL, to learn whether a library has them. */
+/*
+ * Programs may compare the newer functions with NULL, to learn whether a library has them. The old ones are
+ * strong, so that a program that calls nothing else keeps the library under --as-needed.
+ */
 #ifndef HCOMM_WEAK_SYMBOL
 #define HCOMM_WEAK_SYMBOL __attribute__((weak))
 #endif
@@ -38,7 +41,7 @@ extern "C" {
  * once; the listener ends when the communicator exists or the time of HCCL_CONNECT_TIMEOUT is over.
  * Needs a current device. Returns HCCL_E_UNAVAIL when no port can be listened on (EI0019).
  */
-HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo) HCOMM_WEAK_SYMBOL;
+HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo);
 
 /*
  * Joins the communicator of rootInfo as rank `rank` of nRanks, on the current device. All nRanks
@@ -47,7 +50,7 @@ HcclResult HcclGetRootInfo(HcclRootInfo* rootInfo) HCOMM_WEAK_SYMBOL;
  * made.
  */
 HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
-                                HcclComm* comm) HCOMM_WEAK_SYMBOL;
+                                HcclComm* comm);
 
 /*
  * As HcclCommInitRootInfo, with settings (see HcclCommConfig). Also returns HCCL_E_PARA when config
@@ -55,7 +58,7 @@ HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, u
  */
 HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
                                       const HcclCommConfig* config,
-                                      HcclComm* comm) HCOMM_WEAK_SYMBOL;
+                                      HcclComm* comm);
 
 /*
  * As HcclGetRootInfo, for communicators with several roots: call it on nRoot ranks and carry all
@@ -81,11 +84,11 @@ HcclResult HcclCommInitRootInfoScalable(uint32_t nRanks, uint32_t nRoot,
  * process has such a communicator already.
  */
 HcclResult HcclCommInitClusterInfo(const char* clusterInfo, uint32_t rank,
-                                   HcclComm* comm) HCOMM_WEAK_SYMBOL;
+                                   HcclComm* comm);
 
 /* As HcclCommInitClusterInfo, with settings (see HcclCommConfig). */
 HcclResult HcclCommInitClusterInfoConfig(const char* clusterInfo, uint32_t rank,
-                                         HcclCommConfig* config, HcclComm* comm) HCOMM_WEAK_SYMBOL;
+                                         HcclCommConfig* config, HcclComm* comm);
 
 /*
  * Makes a communicator of rankNum members of *comm: member i is rank rankIds[i] of the parent and
@@ -98,32 +101,32 @@ HcclResult HcclCommInitClusterInfoConfig(const char* clusterInfo, uint32_t rank,
  */
 HcclResult HcclCreateSubCommConfig(HcclComm* comm, uint32_t rankNum, uint32_t* rankIds,
                                    uint64_t subCommId, uint32_t subCommRankId,
-                                   HcclCommConfig* config, HcclComm* subComm) HCOMM_WEAK_SYMBOL;
+                                   HcclCommConfig* config, HcclComm* subComm);
 
 /*
  * Makes, in this process alone, a communicator of ndev ranks: rank i runs on device devices[i] and
  * its handle is written to comms[i] (room for ndev). Returns HCCL_E_PARA when ndev is 0 or a device
  * is illegal or repeated.
  */
-HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms) HCOMM_WEAK_SYMBOL;
+HcclResult HcclCommInitAll(uint32_t ndev, int32_t* devices, HcclComm* comms);
 
 /*
  * Frees a communicator. Synchronise its streams first. NULL is accepted (with a warning in the
  * log). Returns HCCL_E_AGAIN when another thread is inside a call on it, HCCL_E_PARA for an unknown
  * handle.
  */
-HcclResult HcclCommDestroy(HcclComm comm) HCOMM_WEAK_SYMBOL;
+HcclResult HcclCommDestroy(HcclComm comm);
 
 /* ---- Questions ---- */
 
 /* Writes the number of ranks. */
-HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize) HCOMM_WEAK_SYMBOL;
+HcclResult HcclGetRankSize(HcclComm comm, uint32_t* rankSize);
 
 /* Writes the caller's rank, 0 .. size - 1. */
-HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank) HCOMM_WEAK_SYMBOL;
+HcclResult HcclGetRankId(HcclComm comm, uint32_t* rank);
 
 /* Writes the name, with its final NUL; commName has room for 128 characters. */
-HcclResult HcclGetCommName(HcclComm comm, char* commName) HCOMM_WEAK_SYMBOL;
+HcclResult HcclGetCommName(HcclComm comm, char* commName);
 
 /* Writes the communicator of this process that has the name. HCCL_E_NOT_FOUND when there is none.
  */
@@ -134,13 +137,13 @@ HcclResult HcclCommGetHandleWithName(const char* commName, HcclComm* comm);
  * HCCL_E_REMOTE (a peer or a link failed; EI0013 when a work request completed in error) or, with
  * HCCL_DFS_CONFIG inconsistent_check:on, HCCL_E_PARA (ranks called different operations, EI0005).
  */
-HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError) HCOMM_WEAK_SYMBOL;
+HcclResult HcclGetCommAsyncError(HcclComm comm, HcclResult* asyncError);
 
 /* A short English text for a code. Never NULL; lives as long as the library. */
-const char* HcclGetErrorString(HcclResult code) HCOMM_WEAK_SYMBOL;
+const char* HcclGetErrorString(HcclResult code);
 
 /* How many HcclCommConfigCapability features this library knows: HCCL_COMM_CONFIG_RESERVED. */
-uint32_t HcclGetCommConfigCapability(void) HCOMM_WEAK_SYMBOL;
+uint32_t HcclGetCommConfigCapability(void);
 
 /* ---- Barrier ---- */
 
@@ -148,7 +151,7 @@ uint32_t HcclGetCommConfigCapability(void) HCOMM_WEAK_SYMBOL;
  * Adds a barrier to the stream: later tasks of it run when every rank's barrier has been reached.
  * Asynchronous. Moves no data. Returns HCCL_E_PTR for NULL stream or comm.
  */
-HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) HCOMM_WEAK_SYMBOL;
+HcclResult HcclBarrier(HcclComm comm, aclrtStream stream);
 
 /* ---- Settings ---- */
 
@@ -157,10 +160,10 @@ HcclResult HcclBarrier(HcclComm comm, aclrtStream stream) HCOMM_WEAK_SYMBOL;
  * or 2 (else HCCL_E_PARA); the call has no effect, and succeeds, while the environment variable of
  * that name is set.
  */
-HcclResult HcclSetConfig(HcclConfig config, HcclConfigValue configValue) HCOMM_WEAK_SYMBOL;
+HcclResult HcclSetConfig(HcclConfig config, HcclConfigValue configValue);
 
 /* Writes a setting of the process. */
-HcclResult HcclGetConfig(HcclConfig config, HcclConfigValue* configValue) HCOMM_WEAK_SYMBOL;
+HcclResult HcclGetConfig(HcclConfig config, HcclConfigValue* configValue);
 
 /* Prepares a configuration: every field as if not set. NULL is accepted. */
 static inline void HcclCommConfigInit(HcclCommConfig* config) {
