@@ -1,0 +1,301 @@
+#include "tests/unit/rdma/fake_verbs.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace hccl::transport::rdma {
+
+ibv_gid gidOf(const std::string& address) {
+  ibv_gid gid{};
+  const auto ip = IpAddress::parse(address).value();
+  if (ip.isV4()) {
+    gid.raw[10] = gid.raw[11] = 0xff;
+    std::memcpy(gid.raw + 12, ip.bytes().data(), 4);
+  } else {
+    std::memcpy(gid.raw, ip.bytes().data(), 16);
+  }
+  return gid;
+}
+
+FakeVerbs::~FakeVerbs() = default;
+
+FakeDevice* FakeVerbs::addDevice(const std::string& name, std::vector<FakePort> ports) {
+  FakeDevice& device = devices_.emplace_back();
+  device.name = name;
+  device.ports = std::move(ports);
+  device.context.async_fd = -1;
+  return &device;
+}
+
+bool FakeVerbs::fails(const std::string& call) {
+  ++calls[call];
+  const auto it = failing.find(call);
+  if (it == failing.end()) return false;
+  errno = it->second;
+  return true;
+}
+
+FakeDevice* FakeVerbs::of(ibv_context* context) {
+  for (FakeDevice& device : devices_) {
+    if (&device.context == context) return &device;
+  }
+  return nullptr;
+}
+
+std::vector<ibv_context*> FakeVerbs::devices() {
+  if (fails("devices")) return {};
+  std::vector<ibv_context*> all;
+  for (FakeDevice& device : devices_) all.push_back(&device.context);
+  return all;
+}
+
+int FakeVerbs::queryDevice(ibv_context* context, ibv_device_attr* attributes) {
+  if (fails("queryDevice")) return errno;
+  const FakeDevice* device = of(context);
+  attributes->phys_port_cnt = static_cast<uint8_t>(device->ports.size());
+  attributes->max_qp_wr = device->maxQpWr;
+  attributes->max_cqe = device->maxCqe;
+  return 0;
+}
+
+int FakeVerbs::queryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes) {
+  if (fails("queryPort")) return errno;
+  const FakePort& fake = of(context)->ports.at(port - 1);
+  attributes->state = fake.state;
+  attributes->active_mtu = fake.mtu;
+  attributes->link_layer = fake.linkLayer;
+  attributes->gid_tbl_len = static_cast<int>(fake.gids.size()) + 2;
+  return 0;
+}
+
+int FakeVerbs::queryGid(ibv_context* context, uint32_t port, uint32_t index, ibv_gid_entry* entry) {
+  const FakePort& fake = of(context)->ports.at(port - 1);
+  if (index >= fake.gids.size()) return ENODATA;
+  entry->gid = gidOf(fake.gids[index].address);
+  entry->gid_type = fake.gids[index].type;
+  return 0;
+}
+
+int FakeVerbs::getAsyncEvent(ibv_context* context, ibv_async_event* event) {
+  auto& events = of(context)->events;
+  if (events.empty()) {
+    errno = EAGAIN;
+    return -1;
+  }
+  *event = events.front();
+  events.pop_front();
+  return 0;
+}
+
+// ---- objects ----
+
+ibv_pd* FakeVerbs::allocPd(ibv_context* context) {
+  if (fails("allocPd")) return nullptr;
+  ++live_;
+  return new ibv_pd{context, 1};
+}
+int FakeVerbs::deallocPd(ibv_pd* pd) {
+  --live_;
+  delete pd;
+  return 0;
+}
+ibv_mr* FakeVerbs::regMr(ibv_pd* pd, void* address, size_t bytes, int) {
+  if (fails("regMr")) return nullptr;
+  ++live_;
+  auto* mr = new ibv_mr{};
+  mr->pd = pd;
+  mr->addr = address;
+  mr->length = bytes;
+  mr->lkey = mr->rkey = ++nextNumber_;
+  return mr;
+}
+int FakeVerbs::deregMr(ibv_mr* mr) {
+  --live_;
+  delete mr;
+  return 0;
+}
+ibv_comp_channel* FakeVerbs::createCompChannel(ibv_context* context) {
+  if (fails("createCompChannel")) return nullptr;
+  ++live_;
+  auto* channel = new FakeChannel;
+  channel->channel.context = context;
+  channel->channel.fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+  return &channel->channel;
+}
+int FakeVerbs::destroyCompChannel(ibv_comp_channel* channel) {
+  --live_;
+  ::close(channel->fd);
+  delete reinterpret_cast<FakeChannel*>(channel);
+  return 0;
+}
+ibv_cq* FakeVerbs::createCq(ibv_context* context, int entries, ibv_comp_channel* channel) {
+  if (fails("createCq")) return nullptr;
+  ++live_;
+  auto* cq = new FakeCq;
+  cq->cq.context = context;
+  cq->cq.cqe = entries;
+  cq->channel = channel;
+  return &cq->cq;
+}
+int FakeVerbs::destroyCq(ibv_cq* cq) {
+  --live_;
+  delete cqOf(cq);
+  return 0;
+}
+ibv_qp* FakeVerbs::createQp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
+  if (fails("createQp")) return nullptr;
+  ++live_;
+  auto* qp = new FakeQp;
+  qp->qp.context = pd->context;
+  qp->qp.qp_num = ++nextNumber_;
+  qp->cq = cqOf(attributes->send_cq);
+  qp->init = *attributes;
+  qps_.push_back(qp);
+  return &qp->qp;
+}
+int FakeVerbs::modifyQp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
+  if (fails("modifyQp")) return errno;
+  FakeQp* fake = qpOf(qp);
+  ibv_qp_attr& known = fake->attributes;
+  if ((mask & IBV_QP_AV) != 0) known.ah_attr = attributes->ah_attr;
+  if ((mask & IBV_QP_PATH_MTU) != 0) known.path_mtu = attributes->path_mtu;
+  if ((mask & IBV_QP_TIMEOUT) != 0) known.timeout = attributes->timeout;
+  if ((mask & IBV_QP_RETRY_CNT) != 0) known.retry_cnt = attributes->retry_cnt;
+  if ((mask & IBV_QP_RNR_RETRY) != 0) known.rnr_retry = attributes->rnr_retry;
+  if ((mask & IBV_QP_ACCESS_FLAGS) != 0) known.qp_access_flags = attributes->qp_access_flags;
+  known.qp_state = attributes->qp_state;
+  fake->masks |= mask;
+  return 0;
+}
+int FakeVerbs::queryQp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr*) {
+  *attributes = qpOf(qp)->attributes;
+  return 0;
+}
+int FakeVerbs::destroyQp(ibv_qp* qp) {
+  --live_;
+  FakeQp* fake = qpOf(qp);
+  if (fake->peer != nullptr) fake->peer->peer = nullptr;
+  qps_.remove(fake);
+  delete fake;
+  return 0;
+}
+
+// ---- the data path ----
+
+void FakeVerbs::complete(FakeCq* cq, ibv_wc completion) {
+  if (static_cast<int>(cq->done.size()) >= cq->cq.cqe) ++overruns;
+  cq->done.push_back(completion);
+  if (!std::exchange(cq->armed, false)) return;
+  ++reinterpret_cast<FakeChannel*>(cq->channel)->events;
+  const uint64_t one = 1;
+  (void)!::write(cq->channel->fd, &one, sizeof one);
+}
+
+int FakeVerbs::postSend(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
+  *bad = request;
+  if (fails("postSend")) return errno;
+  FakeQp* fake = qpOf(qp);
+  if (fake->posted - fake->freed >= fake->init.cap.max_send_wr) return ENOMEM;
+  fake->order[request->wr_id] = ++fake->posted;
+  std::vector<std::byte> data;
+  for (int i = 0; i < request->num_sge; ++i) {
+    const auto* from = reinterpret_cast<const std::byte*>(request->sg_list[i].addr);
+    data.insert(data.end(), from, from + request->sg_list[i].length);
+  }
+  if (held) {
+    waiting_.push_back([this, fake, copy = *request, data] { carryOut(fake, copy, data); });
+  } else {
+    carryOut(fake, *request, data);
+  }
+  return 0;
+}
+
+void FakeVerbs::deliver(bool lastFirst) {
+  auto all = std::move(waiting_);
+  waiting_.clear();
+  if (lastFirst) all.reverse();
+  for (const auto& one : all) one();
+}
+
+void FakeVerbs::carryOut(FakeQp* qp, const ibv_send_wr& request,
+                         const std::vector<std::byte>& data) {
+  ibv_wc done{};
+  done.wr_id = request.wr_id;
+  done.qp_num = qp->qp.qp_num;
+  done.status = qp->broken ? IBV_WC_WR_FLUSH_ERR : sendStatus;
+  if (qp->peer == nullptr && done.status == IBV_WC_SUCCESS) done.status = IBV_WC_RETRY_EXC_ERR;
+  if (done.status != IBV_WC_SUCCESS) {
+    qp->broken = true;
+    return complete(qp->cq, done);
+  }
+  ++writes;
+  ++writesOf[qp->qp.qp_num];
+  if (!data.empty()) {
+    std::memcpy(reinterpret_cast<void*>(request.wr.rdma.remote_addr), data.data(), data.size());
+  }
+  if (request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+    FakeQp* peer = qp->peer;
+    if (peer->receives.empty()) {
+      ++notReady;
+      return;
+    }
+    ibv_wc arrival{};
+    arrival.wr_id = peer->receives.front();
+    peer->receives.pop_front();
+    arrival.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
+    arrival.imm_data = request.imm_data;
+    arrival.byte_len = static_cast<uint32_t>(data.size());
+    complete(peer->cq, arrival);
+  }
+  if ((request.send_flags & IBV_SEND_SIGNALED) != 0) complete(qp->cq, done);
+}
+
+int FakeVerbs::postRecv(ibv_qp* qp, ibv_recv_wr* requests, ibv_recv_wr** bad) {
+  *bad = requests;
+  if (fails("postRecv")) return errno;
+  FakeQp* fake = qpOf(qp);
+  for (; requests != nullptr; requests = requests->next) {
+    if (fake->receives.size() >= fake->init.cap.max_recv_wr) return ENOMEM;
+    fake->receives.push_back(requests->wr_id);
+  }
+  return 0;
+}
+
+int FakeVerbs::pollCq(ibv_cq* cq, int entries, ibv_wc* completions) {
+  if (fails("pollCq")) return -1;
+  FakeCq* fake = cqOf(cq);
+  int count = 0;
+  for (; count < entries && !fake->done.empty(); ++count) {
+    completions[count] = fake->done.front();
+    fake->done.pop_front();
+    // A signalled completion frees all requests before it, too.
+    if (completions[count].opcode == IBV_WC_RECV_RDMA_WITH_IMM) continue;
+    for (FakeQp* qp : qps_) {
+      if (qp->qp.qp_num == completions[count].qp_num) {
+        qp->freed = qp->order[completions[count].wr_id];
+      }
+    }
+  }
+  return count;
+}
+
+int FakeVerbs::reqNotifyCq(ibv_cq* cq) {
+  if (fails("reqNotifyCq")) return errno;
+  cqOf(cq)->armed = true;
+  return 0;
+}
+
+bool FakeVerbs::getCqEvent(ibv_comp_channel* channel) {
+  auto* fake = reinterpret_cast<FakeChannel*>(channel);
+  if (fake->events == 0) return false;
+  --fake->events;
+  uint64_t one;
+  (void)!::read(channel->fd, &one, sizeof one);
+  return true;
+}
+
+}  // namespace hccl::transport::rdma

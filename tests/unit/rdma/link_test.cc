@@ -1,0 +1,366 @@
+// RdmaLink between two queue sets of a fake fabric: frames, credits, stripes, errors.
+#include "transport/rdma/rdma_link.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/unit/rdma/fake_verbs.h"
+
+namespace hccl::transport::rdma {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<std::byte> pattern(size_t bytes, unsigned seed) {
+  std::vector<std::byte> made(bytes);
+  for (size_t i = 0; i < bytes; ++i) {
+    made[i] = static_cast<std::byte>((i * 2654435761U + seed) >> 11);
+  }
+  return made;
+}
+
+FrameHeader header(uint64_t sequence, uint64_t bytes) {
+  FrameHeader made;
+  made.sequence = sequence;
+  made.signature = 9;
+  made.bytes = bytes;
+  return made;
+}
+
+class LinkTest : public ::testing::Test {
+ protected:
+  void make(const RingShape& shape, uint64_t stripe = 512 * 1024) {
+    FakePort port;
+    port.gids = {{"10.0.0.1"}};
+    fake_ = verbs_.addDevice("fake0", {port});
+    device_ = *Device::of(&verbs_, nullptr, &fake_->context);
+    for (auto& end : ends_) {
+      auto made = QueueSet::make(device_, shape);
+      ASSERT_TRUE(made.isOk()) << made.status().text();
+      end.queues = *made;
+    }
+    for (size_t i = 0; i < shape.queuePairs; ++i) {
+      FakeVerbs::joinQps(verbs_.qpOf(ends_[0].queues->qp(i)), verbs_.qpOf(ends_[1].queues->qp(i)));
+      for (auto& end : ends_) {
+        ASSERT_TRUE(end.queues->postReceives(i, end.queues->receiveEntries(i)).isOk());
+      }
+    }
+    for (int i = 0; i < 2; ++i) {
+      RdmaLink::Settings settings;
+      settings.remoteRing = ends_[1 - i].queues->ring();
+      settings.remoteKey = ends_[1 - i].queues->remoteKey();
+      settings.stripeBytes = stripe;
+      settings.sleepers = &sleepers_;
+      RdmaLink::Names names;
+      names.peer = static_cast<uint32_t>(1 - i);
+      names.communicator = "comm";
+      names.local = {"server-a", 3, "10.0.0.1"};
+      names.remote = {"server-b", 4, "10.0.0.2"};
+      ends_[i].link = std::make_unique<RdmaLink>(ends_[i].queues, settings, names);
+    }
+  }
+  RdmaLink& a() { return *ends_[0].link; }
+  RdmaLink& b() { return *ends_[1].link; }
+
+  // Until both are done, each call as it comes.
+  void pump(SendState& send, ReceiveState& receive) {
+    bool sent = false, received = false;
+    for (int i = 0; i < 100000 && !(sent && received); ++i) {
+      if (!sent) sent = a().send(send) == Io::kDone;
+      if (verbs_.held) verbs_.deliver(i % 2 == 0);
+      if (!received) received = b().receive(receive) == Io::kDone;
+    }
+    ASSERT_TRUE(sent && received);
+  }
+  void roundTrip(uint64_t sequence, size_t bytes) {
+    const auto data = pattern(bytes, static_cast<unsigned>(sequence));
+    std::vector<std::byte> into(bytes + 8, std::byte{0x55});
+    SendState send;
+    send.header = header(sequence, bytes);
+    send.data = data.data();
+    ReceiveState receive;
+    receive.expected = send.header;
+    receive.data = into.data();
+    pump(send, receive);
+    EXPECT_TRUE(std::equal(data.begin(), data.end(), into.begin())) << bytes;
+    for (size_t i = bytes; i < into.size(); ++i) EXPECT_EQ(into[i], std::byte{0x55});
+  }
+
+  struct End {
+    std::shared_ptr<QueueSet> queues;
+    std::unique_ptr<RdmaLink> link;
+  };
+  FakeVerbs verbs_;
+  FakeDevice* fake_ = nullptr;
+  std::shared_ptr<Device> device_;
+  End ends_[2];
+  std::atomic<uint32_t> sleepers_{0};
+};
+
+TEST_F(LinkTest, FramesOfAllSizes) {
+  make({4, 256, 1});
+  uint64_t sequence = 0;
+  for (const size_t bytes : {0, 1, 207, 208, 209, 463, 464, 465, 1000, 5000, 70001}) {
+    roundTrip(++sequence, bytes);
+  }
+  EXPECT_EQ(a().bytesSent(), b().bytesReceived());
+  EXPECT_EQ(verbs_.notReady, 0u);
+}
+
+TEST_F(LinkTest, ASenderStopsWithoutCreditsAndGoesOnWithThem) {
+  make({4, 256, 1});
+  const auto data = pattern(10000, 1);
+  std::vector<std::byte> into(10000);
+  SendState send;
+  send.header = header(1, 10000);
+  send.data = data.data();
+  while (a().send(send) == Io::kProgress) {
+  }
+  EXPECT_EQ(send.sent, 4u * 256) << "four cells";
+  EXPECT_EQ(a().send(send), Io::kIdle);
+  ReceiveState receive;
+  receive.expected = send.header;
+  receive.data = into.data();
+  pump(send, receive);
+  EXPECT_EQ(data, into);
+}
+
+TEST_F(LinkTest, TenThousandFramesToAReceiverThatComesWhenItLikes) {
+  make({4, 4096, 1});
+  std::mt19937 random(7);
+  for (uint64_t sequence = 1; sequence <= 10000; ++sequence) {
+    const size_t bytes = random() % 9000;
+    const auto data = pattern(bytes, static_cast<unsigned>(sequence));
+    std::vector<std::byte> into(bytes);
+    SendState send;
+    send.header = header(sequence, bytes);
+    send.data = data.data();
+    ReceiveState receive;
+    receive.expected = send.header;
+    receive.data = into.data();
+    bool sent = false, received = false;
+    while (!sent || !received) {
+      if (random() % 3 != 0 && !sent) sent = a().send(send) == Io::kDone;
+      if (random() % 5 == 0 && !received) received = b().receive(receive) == Io::kDone;
+    }
+    ASSERT_EQ(data, into);
+  }
+  EXPECT_EQ(verbs_.notReady, 0u) << "sends that met no receive entry";
+  EXPECT_EQ(verbs_.overruns, 0u) << "of completion queues";
+}
+
+TEST_F(LinkTest, StripesMayOvertakeEachOther) {
+  make({8, 1024, 4}, 4096);
+  verbs_.held = true;
+  uint64_t sequence = 0;
+  for (const size_t bytes : {10, 4096, 8192, 16384, 65536, 3, 100000}) roundTrip(++sequence, bytes);
+  EXPECT_EQ(verbs_.notReady, 0u);
+  EXPECT_EQ(verbs_.overruns, 0u);
+}
+
+TEST_F(LinkTest, AQueuePairTakesPartOnlyForItsThreshold) {
+  make({8, 1024, 4}, 4096);
+  const auto writes = [&](size_t index) {
+    return verbs_.writesOf[ends_[0].queues->qp(index)->qp_num];
+  };
+  roundTrip(1, 4095);
+  EXPECT_GT(writes(0), 0u);
+  EXPECT_EQ(writes(1) + writes(2) + writes(3), 0u);
+  roundTrip(2, 8192);  // twice the threshold: two
+  EXPECT_GT(writes(1), 0u);
+  EXPECT_EQ(writes(2) + writes(3), 0u);
+  roundTrip(3, 40000);
+  EXPECT_GT(writes(2), 0u);
+  EXPECT_GT(writes(3), 0u);
+}
+
+TEST_F(LinkTest, AnotherFrameIsAMismatchAndDoesNotLand) {
+  make({4, 256, 1});
+  const auto data = pattern(100, 1);
+  SendState send;
+  send.header = header(5, 100);
+  send.data = data.data();
+  EXPECT_EQ(a().send(send), Io::kDone);
+  std::vector<std::byte> into(100, std::byte{1});
+  ReceiveState receive;
+  receive.expected = header(6, 100);
+  receive.data = into.data();
+  EXPECT_EQ(b().receive(receive), Io::kMismatch);
+  EXPECT_EQ(receive.got.sequence, 5u);
+  EXPECT_EQ(into, std::vector<std::byte>(100, std::byte{1}));
+}
+
+TEST_F(LinkTest, EveryErrorOfACompletionNamesThePeer) {
+  for (const ibv_wc_status status :
+       {IBV_WC_RETRY_EXC_ERR, IBV_WC_REM_ACCESS_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_RNR_RETRY_EXC_ERR,
+        IBV_WC_GENERAL_ERR}) {
+    SCOPED_TRACE(status);
+    make({4, 256, 1});
+    verbs_.sendStatus = status;
+    SendState send;
+    send.header = header(1, 0);
+    (void)a().send(send);
+    (void)a().send(send);
+    SendState next;
+    next.header = header(2, 0);
+    EXPECT_EQ(a().send(next), Io::kFailed);
+    const Status failure = a().failure();
+    EXPECT_EQ(failure.code(), HCCL_E_REMOTE);
+    EXPECT_EQ(failure.eiCode(), 13);
+    EXPECT_EQ(failure.culprit(), 1);
+    EXPECT_THAT(failure.text(),
+                HasSubstr("An error CQE occurred during operator execution. Local information: "
+                          "server server-a, device ID 3, device IP 10.0.0.1. Peer information: "
+                          "server server-b, device ID 4, device IP 10.0.0.2."));
+    EXPECT_THAT(failure.text(), HasSubstr(ibv_wc_status_str(status)));
+    verbs_.sendStatus = IBV_WC_SUCCESS;
+    for (auto& end : ends_) end = {};
+    EXPECT_EQ(verbs_.live(), 1) << "only the protection domain";
+  }
+}
+
+TEST_F(LinkTest, FlushesAfterAnErrorDoNotHideIt) {
+  make({4, 256, 1});
+  verbs_.held = true;
+  SendState sends[3];
+  for (uint64_t i = 0; i < 3; ++i) {
+    sends[i].header = header(i + 1, 0);
+    EXPECT_EQ(a().send(sends[i]), Io::kDone);
+  }
+  verbs_.sendStatus = IBV_WC_RETRY_EXC_ERR;
+  verbs_.deliver();
+  SendState next;
+  next.header = header(4, 0);
+  EXPECT_EQ(a().send(next), Io::kFailed);
+  EXPECT_THAT(a().failure().text(), HasSubstr("status[12]"));
+}
+
+TEST_F(LinkTest, WhatArrivedBeforeTheErrorIsDelivered) {
+  make({4, 256, 1});
+  const auto data = pattern(300, 3);
+  SendState send;
+  send.header = header(1, 300);
+  send.data = data.data();
+  EXPECT_EQ(a().send(send), Io::kDone);
+  (void)b().fail("the port is down");
+  std::vector<std::byte> into(300);
+  ReceiveState receive;
+  receive.expected = send.header;
+  receive.data = into.data();
+  EXPECT_EQ(b().receive(receive), Io::kDone);
+  EXPECT_EQ(data, into);
+  ReceiveState next;
+  next.expected = header(2, 1);
+  EXPECT_EQ(b().receive(next), Io::kFailed);
+}
+
+TEST_F(LinkTest, TheChannelIsArmedOnlyWhileSomebodySleeps) {
+  make({4, 256, 1});
+  ReceiveState receive;
+  receive.expected = header(1, 0);
+  EXPECT_EQ(b().receive(receive), Io::kIdle);
+  EXPECT_EQ(verbs_.calls["reqNotifyCq"], 0);
+  sleepers_ = 1;
+  EXPECT_EQ(b().receive(receive), Io::kIdle);
+  EXPECT_EQ(b().receive(receive), Io::kIdle);
+  EXPECT_EQ(verbs_.calls["reqNotifyCq"], 1);
+  SendState send;
+  send.header = header(1, 0);
+  sleepers_ = 0;
+  EXPECT_EQ(a().send(send), Io::kDone);
+  uint64_t rings = 0;
+  EXPECT_EQ(::read(ends_[1].queues->channel()->fd, &rings, sizeof rings),
+            static_cast<ssize_t>(sizeof rings))
+      << "the sleeper is woken";
+  EXPECT_EQ(b().receive(receive), Io::kDone);
+}
+
+TEST_F(LinkTest, AQuietReceiverNoticesThatThePeerIsGone) {
+  make({4, 256, 1});
+  ReceiveState receive;
+  receive.expected = header(1, 0);
+  verbs_.sendStatus = IBV_WC_RETRY_EXC_ERR;
+  const Deadline deadline = Deadline::after(5);
+  Io io = Io::kIdle;
+  while (io != Io::kFailed && !deadline.expired()) io = b().receive(receive);
+  EXPECT_EQ(io, Io::kFailed);
+}
+
+TEST_F(LinkTest, FlushWaitsForAcknowledgements) {
+  make({16, 256, 1});
+  verbs_.held = true;
+  SendState send;
+  send.header = header(1, 0);
+  EXPECT_EQ(a().send(send), Io::kDone);
+  const uint64_t before = monotonicNs();
+  a().flush(Deadline::after(0.05));
+  EXPECT_GE(monotonicNs() - before, 50'000'000u);
+  verbs_.deliver();
+  verbs_.held = false;
+  a().flush(Deadline::after(60));
+  EXPECT_LT(monotonicNs() - before, 10'000'000'000u);
+}
+
+TEST_F(LinkTest, AsynchronousEventsFailTheLinkAndAreReported) {
+  make({4, 256, 1});
+  PortChoice choice;
+  choice.context = &fake_->context;
+  choice.device = "fake0";
+  choice.address = IpAddress::parse("10.0.0.1").value();
+  std::vector<Status> reports;
+  a().watch(choice, [&](const Status& status) { reports.push_back(status); });
+  ibv_async_event event{};
+  event.event_type = IBV_EVENT_PORT_ACTIVE;
+  event.element.port_num = 1;
+  fake_->events.push_back(event);
+  device_->readEvents();
+  EXPECT_TRUE(reports.empty()) << "all is well";
+  fake_->ports[0].state = IBV_PORT_DOWN;
+  event.event_type = IBV_EVENT_PORT_ERR;
+  fake_->events.push_back(event);
+  device_->readEvents();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].eiCode(), 13);
+  EXPECT_EQ(reports[0].culprit(), 1);
+  EXPECT_THAT(reports[0].text(), HasSubstr("port is down"));
+  SendState send;
+  send.header = header(1, 0);
+  EXPECT_EQ(a().send(send), Io::kFailed);
+}
+
+TEST_F(LinkTest, MemoryThatCannotBeLockedIsTold) {
+  FakePort port;
+  port.gids = {{"10.0.0.1"}};
+  device_ = *Device::of(&verbs_, nullptr, &verbs_.addDevice("fake0", {port})->context);
+  verbs_.failing["regMr"] = ENOMEM;
+  auto made = QueueSet::make(device_, {16, 32768, 1});
+  EXPECT_EQ(made.status().eiCode(), 11);
+  EXPECT_THAT(made.status().text(),
+              ::testing::AllOf(HasSubstr("1048576 bytes"), HasSubstr("RLIMIT_MEMLOCK")));
+  verbs_.failing.clear();
+  verbs_.failing["createQp"] = ENOMEM;
+  made = QueueSet::make(device_, {16, 32768, 2});
+  EXPECT_EQ(made.status().eiCode(), 11);
+  EXPECT_THAT(made.status().text(),
+              HasSubstr("Failed to allocate resource qp with info CreateQp."));
+  verbs_.failing.clear();
+  for (const char* call : {"createCompChannel", "createCq"}) {
+    verbs_.failing = {{call, EMFILE}};
+    EXPECT_EQ(QueueSet::make(device_, {16, 32768, 1}).status().eiCode(), 7) << call;
+  }
+  EXPECT_EQ(verbs_.live(), 1) << "only the protection domain";
+}
+
+TEST_F(LinkTest, DevicesThatAreTooSmallAreTold) {
+  FakePort port;
+  FakeDevice* fake = verbs_.addDevice("fake0", {port});
+  fake->maxQpWr = 20;
+  device_ = *Device::of(&verbs_, nullptr, &fake->context);
+  EXPECT_THAT(QueueSet::make(device_, {16, 32768, 1}).status().text(),
+              HasSubstr("20 work requests"));
+}
+
+}  // namespace
+}  // namespace hccl::transport::rdma
