@@ -58,14 +58,15 @@ class HeterogeneousParser {
     info.hostNic = true;
     info.protocol = mode_;
     HCCL_ASSIGN_OR_RETURN(info.rank, fields.decimal("rank_id", "is a non-negative integer."));
-    HCCL_ASSIGN_OR_RETURN(const auto device, mandatoryInSuperPods(fields, "device_id"));
-    if (!device || *device == "-1") {
+    HCCL_ASSIGN_OR_RETURN(const auto deviceText, mandatoryInSuperPods(fields, "device_id"));
+    const std::string device = deviceText.value_or("-1");
+    if (device == "-1") {
       info.deviceId = position;
       parsed_.hostRanks.insert(info.rank);
     } else {
-      const std::optional<uint32_t> id = parseDecimal(*device);
+      const std::optional<uint32_t> id = parseDecimal(device);
       if (!id || *id >= options_.deviceLimit) {
-        return valueError(*device, "device_id",
+        return valueError(device, "device_id",
                           fmt::format("-1 or [0, {}]", options_.deviceLimit - 1));
       }
       info.deviceId = *id;
