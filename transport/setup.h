@@ -95,8 +95,8 @@ bool transportAllowed(const std::string& list, std::string_view name);
 // Some transport in the list wants descriptors to be passed: channels inside a kernel are unix
 // sockets.
 bool wantsUnixChannel(const std::string& list);
-// HCCL_INTRA_ROCE_ENABLE=1, an RDMA device, and the list does not speak against it: RDMA joins ranks
-// of one server, too, and shared memory does not.
+// HCCL_INTRA_ROCE_ENABLE=1, an RDMA device, and the list does not speak against it: RDMA joins
+// ranks of one server, too, and shared memory does not.
 bool roceInsideServer(const std::string& list);
 // Ranks of one process may be joined without any socket.
 bool allowsLocalLinks(const std::string& list);
