@@ -193,24 +193,32 @@ TEST(Threads, RankTableWorld) {
   });
 }
 
+// At the latest when the operation's own time is over. The communicator can be destroyed then.
 TEST(Threads, APeerThatLeftFailsTheOperation) {
-  const std::vector<HcclComm> comms = initAll();
-  onThreads(kRanks, [&](uint32_t rank) {
-    if (rank != 0) {
-      EXPECT_EQ(HcclCommDestroy(comms[rank]), HCCL_SUCCESS);
-      return;
-    }
-    Stream stream;
-    int32_t data[4] = {};
-    const HcclResult queued = HcclAllReduce(data, data, 4, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
-                                            comms[rank], stream.handle);
-    if (queued == HCCL_SUCCESS) {
+  HcclRootInfo root;
+  ASSERT_EQ(aclrtSetDevice(0), ACL_SUCCESS);
+  ASSERT_EQ(HcclGetRootInfo(&root), HCCL_SUCCESS);
+  onThreads(2, [&](uint32_t rank) {
+    HcclCommConfig config;
+    HcclCommConfigInit(&config);
+    config.hcclExecTimeOut = 1;
+    HcclComm comm = nullptr;
+    ASSERT_EQ(HcclCommInitRootInfoConfig(2, &root, rank, &config, &comm), HCCL_SUCCESS);
+    expectSum(comm, rank, 2);
+    if (rank == 0) {
+      Stream stream;
+      int32_t data[4] = {};
+      ASSERT_EQ(
+          HcclAllReduce(data, data, 4, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, comm, stream.handle),
+          HCCL_SUCCESS)
+          << takeError();
       EXPECT_NE(aclrtSynchronizeStream(stream.handle), ACL_SUCCESS);
       HcclResult error = HCCL_SUCCESS;
-      EXPECT_EQ(HcclGetCommAsyncError(comms[rank], &error), HCCL_SUCCESS);
+      EXPECT_EQ(HcclGetCommAsyncError(comm, &error), HCCL_SUCCESS);
       EXPECT_NE(error, HCCL_SUCCESS);
+      EXPECT_NE(HcclBarrier(comm, stream.handle), HCCL_SUCCESS);
     }
-    EXPECT_EQ(HcclCommDestroy(comms[rank]), HCCL_SUCCESS);
+    EXPECT_EQ(HcclCommDestroy(comm), HCCL_SUCCESS);
     takeError();
   });
 }
