@@ -35,6 +35,7 @@ class LinksImpl final : public Links {
   void cancel() override { core_->cancel(); }
   void onFailure(Failure callback) override { core_->setFailure(std::move(callback)); }
   bool hasLeft(uint32_t peer) const override { return core_->hasLeft(peer); }
+  void abort(const Status& cause) override { core_->abort(cause); }
 
  private:
   std::shared_ptr<LinksCore> core_;

@@ -264,6 +264,29 @@ void LinksCore::peerLeft(uint32_t peer) {
   runtime::Engine::instance().wake();
 }
 
+void LinksCore::peerAborted(uint32_t peer, const Status& cause) {
+  Links::Failure callback;
+  {
+    std::lock_guard lock(mutex_);
+    callback = failure_;
+  }
+  if (callback) callback(peer, cause);
+}
+
+void LinksCore::abort(const Status& cause) {
+  auto thread = ControlThread::instance();
+  if (!thread.isOk()) return;
+  (*thread)->post([self = shared_from_this(), cause] {
+    if (self->closed_) return;
+    for (const auto& sibling : Registry::instance().siblings(*self)) {
+      sibling->peerAborted(self->rank(), cause);
+    }
+    for (auto& [peer, pair] : self->pairs_) {
+      if (pair) pair->sendAbort(cause);
+    }
+  });
+}
+
 void LinksCore::flush(Deadline deadline) {
   std::vector<MessageLink*> links;
   {
@@ -361,6 +384,16 @@ std::shared_ptr<LinksCore> Registry::find(const Digest& communicator, uint32_t r
   std::lock_guard lock(mutex_);
   const auto it = cores_.find({communicator, rank});
   return it == cores_.end() ? nullptr : it->second;
+}
+
+std::vector<std::shared_ptr<LinksCore>> Registry::siblings(const LinksCore& core) {
+  std::vector<std::shared_ptr<LinksCore>> found;
+  std::lock_guard lock(mutex_);
+  for (auto it = cores_.lower_bound({core.id(), 0});
+       it != cores_.end() && it->first.first == core.id(); ++it) {
+    if (it->second.get() != &core) found.push_back(it->second);
+  }
+  return found;
 }
 
 Status Registry::joinLocal(const std::shared_ptr<LinksCore>& core, uint32_t peer, bool* joined,

@@ -39,6 +39,10 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
 
   // Before close(), on the user's thread: what was sent leaves this process.
   void flush(Deadline deadline);
+  // Tells every peer that has a channel, or is in this process, why this rank's operations have
+  // failed.
+  void abort(const Status& cause);
+
   // Ends everything on the control thread: goodbyes are said, no callback comes any more.
   void close();
 
@@ -60,6 +64,7 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
   void setHopeless(uint32_t peer, const Status& status);
   void peerFailed(uint32_t peer, const Status& status);
   void peerLeft(uint32_t peer);
+  void peerAborted(uint32_t peer, const Status& cause);
   bool isWanted(uint32_t peer) const;
   // Goes through sockets for what is wanted of the peer.
   void callPeer(uint32_t peer, LinkKind kind, Deadline deadline);
@@ -113,6 +118,8 @@ class Registry {
   Result<std::shared_ptr<LinksCore>> add(const LinksConfig& config);
   void remove(const std::shared_ptr<LinksCore>& core);
   std::shared_ptr<LinksCore> find(const Digest& communicator, uint32_t rank);
+  // The other ranks of this process in the communicator of `core`.
+  std::vector<std::shared_ptr<LinksCore>> siblings(const LinksCore& core);
 
   // Joins two ranks of this process when both are there and neither's HCCL_TRANSPORT is against it.
   // `later`: the peer is not there yet and will be joined when it comes. Otherwise, with an OK

@@ -87,6 +87,15 @@ void Pair::adoptChannel(std::shared_ptr<Connection> connection, const Handshake&
 
 void Pair::onChannelMessage(Message message) {
   if (message.type == MessageType::kBye) return onBye();
+  if (message.type == MessageType::kAbort) {
+    AbortBody body;
+    if (readBody(message.body, &body, true) && body.code != HCCL_SUCCESS) {
+      core_->peerAborted(
+          peer_, Status(static_cast<HcclResult>(body.code), message.body.substr(sizeof body),
+                        body.eiCode, body.culprit));
+    }
+    return;
+  }
   if (message.type == MessageType::kWant) {
     WantBody body;
     if (initiator_ && readBody(message.body, &body) && body.kind < 2) {
@@ -323,6 +332,13 @@ void Pair::peerGone(const std::string& why) {
           peer_, peer_, facts_.theirs.tcp.toString(), why, facts_.communicator),
       12, static_cast<int>(peer_));
   core_->peerFailed(peer_, status);
+}
+
+void Pair::sendAbort(const Status& cause) {
+  if (!channel_) return;
+  std::string body(bytesOf(AbortBody{cause.code(), cause.eiCode(), cause.culprit()}));
+  body += cause.text().substr(0, kMaxAbortText);
+  channel_->send(MessageType::kAbort, body);
 }
 
 void Pair::sayBye() {

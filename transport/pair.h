@@ -34,6 +34,8 @@ class Pair final : public SetupHost {
 
   // This rank leaves.
   void sayBye();
+  // This rank's operations have failed: the peer, when there is a channel, learns why.
+  void sendAbort(const Status& cause);
 
   // SetupHost
   ControlThread* thread() override { return thread_; }

@@ -176,6 +176,10 @@ class Links {
   // True once the peer has destroyed its Links in good order. That is no failure: what it signalled
   // or sent before is still there, but nothing more will come.
   virtual bool hasLeft(uint32_t peer) const = 0;
+
+  // Tells the connected peers, and through their failure callbacks all others, why this rank's
+  // operations have failed. Returns at once; the control thread does it.
+  virtual void abort(const Status& cause) = 0;
 };
 
 // This process' endpoint text for a rank on `device` (starts the listeners on first use).

@@ -30,6 +30,7 @@ enum class MessageType : uint16_t {
   kCommit = 20,    // higher rank: my end is ready
   kReady = 21,     // lower rank: mine too, both ends use the link from now on
   kBye = 22,       // either: the communicator ends here in good order
+  kAbort = 23,     // either: this rank's operations have failed, and why
 };
 
 // This layout is the same in all versions, so that versions can be told apart.
@@ -92,6 +93,14 @@ struct AttemptHead {
 struct WantBody {
   uint32_t kind = 0;
 };
+
+// The cause of kAbort; its text follows.
+struct AbortBody {
+  int32_t code = 0;
+  int32_t eiCode = 0;
+  int32_t culprit = 0;
+};
+inline constexpr size_t kMaxAbortText = 4096;
 
 template <typename T>
 std::string_view bytesOf(const T& body) {

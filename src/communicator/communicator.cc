@@ -59,9 +59,14 @@ Status Communicator::open() {
   context_ = std::make_unique<executor::Context>(params_.name, params_.rank, size(), params_.device,
                                                  links_.get());
   context_->setExecTimeout(params_.settings.execTimeoutSec);
-  context_->onFailure([](const Status& cause) { reportAsyncError(cause); });
-  links_->onFailure(
-      [context = context_.get()](uint32_t, const Status& cause) { context->fail(cause); });
+  alarm_ = std::make_shared<Alarm>();
+  alarm_->links = links_.get();
+  alarm_->context = context_.get();
+  context_->onFailure([alarm = alarm_](const Status& cause) {
+    reportAsyncError(cause);
+    alarm->spread(cause);
+  });
+  links_->onFailure([alarm = alarm_](uint32_t, const Status& cause) { alarm->raise(cause); });
   tasks_ = std::make_unique<executor::TaskPool>(*context_);
   return Status::ok();
 }
@@ -206,6 +211,7 @@ Status Communicator::shutdown() {
   plans_.clear();
   lastPlan_ = {};
   links_->onFailure({});
+  alarm_->disarm();
   if (tasks_->inFlight() != 0) {
     // A stream does not let go of its tasks (it is stuck in a host function): they keep what they
     // need.

@@ -145,6 +145,28 @@ class Communicator {
 
   Status open();
   Result<const CachedPlan*> planFor(const plan::OpDesc& op, uint64_t bytes);
+  // Joins failure news of links and context; outlives both, since the control thread may be calling
+  // it.
+  struct Alarm {
+    std::recursive_mutex mutex;
+    transport::Links* links = nullptr;
+    executor::Context* context = nullptr;
+
+    void raise(const Status& cause) {
+      std::lock_guard lock(mutex);
+      if (context != nullptr) context->fail(cause);
+    }
+    void spread(const Status& cause) {
+      std::lock_guard lock(mutex);
+      if (links != nullptr) links->abort(cause);
+    }
+    void disarm() {
+      std::lock_guard lock(mutex);
+      links = nullptr;
+      context = nullptr;
+    }
+  };
+
   Status usable() const;
   Deadline linkDeadline() const;
 
@@ -153,6 +175,7 @@ class Communicator {
   std::unique_ptr<transport::Links> links_;
   std::unique_ptr<executor::Context> context_;
   std::unique_ptr<executor::TaskPool> tasks_;
+  std::shared_ptr<Alarm> alarm_;
   mutable std::mutex mutex_;  // API calls on one communicator are ordered by it
   std::map<PlanKey, CachedPlan> plans_;
   std::array<std::shared_ptr<const plan::Plan>, 256> lastPlan_;

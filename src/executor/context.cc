@@ -68,7 +68,13 @@ void Context::endTurn() {
   runtime::Engine::instance().wake();
 }
 
-void Context::fail(const Status& cause) {
+void Context::fail(const Status& reported) {
+  Status cause = reported;
+  if (cause.culprit() >= 0 && cause.text().find("culprit rank") == std::string::npos) {
+    cause = Status(cause.code(),
+                   cause.text() + " culprit rank " + std::to_string(cause.culprit()) + ".",
+                   cause.eiCode(), cause.culprit());
+  }
   {
     std::lock_guard lock(mutex_);
     if (!failure_.isOk()) return;

@@ -104,6 +104,7 @@ class Context {
   void fail(const Status& cause);
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   Status failure() const;
+  // Called once, by whichever thread finds the failure. Set before the first operation.
   void onFailure(std::function<void(const Status&)> callback) {
     failureCallback_ = std::move(callback);
   }

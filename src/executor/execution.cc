@@ -54,6 +54,7 @@ void Execution::begin(const Launch& launch) {
   sources_.resize(operands);
   idlePolls_ = 0;
   waitingSince_ = 0;
+  leftPeer_ = -1;
   waitingStep_ = nullptr;
   streaming_ = launch.outputBytes >= kStreamingBytes;
   status_ = prepare();
@@ -146,17 +147,45 @@ Poll Execution::advance() noexcept {
   if (moved) {
     idlePolls_ = 0;
     waitingSince_ = 0;
+    leftPeer_ = -1;
     return Poll::kProgress;
   }
   if (context_.failed()) {
     status_ = context_.failure();
     return Poll::kDone;
   }
-  if (++idlePolls_ % kPollsBetweenClockReads == 0 && timedOut()) {
-    status_ = timeoutError();
-    return Poll::kDone;
+  if (++idlePolls_ % kPollsBetweenClockReads == 0) {
+    if (peerLeft()) {
+      status_ = peerLeftError();
+      return Poll::kDone;
+    }
+    if (timedOut()) {
+      status_ = timeoutError();
+      return Poll::kDone;
+    }
   }
   return Poll::kIdle;
+}
+
+// A peer that destroyed its communicator gives no more signals. Its last ones may have come with
+// the news, so the news counts when nothing has moved since.
+bool Execution::peerLeft() {
+  if (waitingStep_ == nullptr || context_.links() == nullptr ||
+      !context_.links()->hasLeft(waitingStep_->peer)) {
+    return false;
+  }
+  const bool again = leftPeer_ == static_cast<int64_t>(waitingStep_->peer);
+  leftPeer_ = waitingStep_->peer;
+  return again;
+}
+
+Status Execution::peerLeftError() const {
+  return eiError(Ei::kMemoryCopy, HCCL_E_REMOTE,
+                 {std::to_string(waitingStep_->peer),
+                  "the peer has destroyed its communicator while this operation waits for it",
+                  fmt::format("{} sequence {}", plan::opName(launch_->op.type), launch_->sequence),
+                  context_.name()},
+                 static_cast<int>(waitingStep_->peer));
 }
 
 bool Execution::timedOut() {

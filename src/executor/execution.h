@@ -50,6 +50,8 @@ class Execution {
   Outcome failWith(const Status& cause);
   Status timeoutError() const;
   bool timedOut();
+  bool peerLeft();
+  Status peerLeftError() const;
   void describeWait(const plan::Step& step) { waitingStep_ = &step; }
 
   uint64_t segmentLength(const plan::Segment& segment, uint64_t c) const {
@@ -77,6 +79,7 @@ class Execution {
   bool streaming_ = false;
   uint64_t idlePolls_ = 0;
   uint64_t waitingSince_ = 0;
+  int64_t leftPeer_ = -1;  // peer that has left, seen at the last look
   const plan::Step* waitingStep_ = nullptr;
   Status status_;
 };
