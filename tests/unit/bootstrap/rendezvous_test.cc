@@ -232,22 +232,27 @@ TEST_F(Rendezvous, ExitWhileARootIsAlive) {
 
 TEST_F(Rendezvous, AForkedChildHoldsNoPort) {
   const RootHandle root = startRootFor(20);
-  int pipeFds[2];
-  ASSERT_EQ(::pipe(pipeFds), 0);
+  int toChild[2], toParent[2];
+  ASSERT_EQ(::pipe(toChild), 0);
+  ASSERT_EQ(::pipe(toParent), 0);
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
+  char byte = 0;
   if (child == 0) {
-    char byte = 0;
-    ::close(pipeFds[1]);
-    (void)!::read(pipeFds[0], &byte, 1);  // until the parent is done
+    ::close(toChild[1]);
+    (void)!::write(toParent[1], &byte, 1);
+    (void)!::read(toChild[0], &byte, 1);  // until the parent is done
     ::_exit(0);
   }
-  ::close(pipeFds[0]);
+  ::close(toChild[0]);
+  ASSERT_EQ(::read(toParent[0], &byte, 1), 1);  // fork has returned there
   expectWhole(joinRoot(root, 1, 0, describe(0), "", Deadline::after(10)), 1);
   ASSERT_TRUE(rootsEnd());
   // The child still lives, and the port is free.
   EXPECT_TRUE(listenTcp(root.address.ip, root.address.port).isOk());
-  ::close(pipeFds[1]);
+  ::close(toChild[1]);
+  ::close(toParent[0]);
+  ::close(toParent[1]);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
