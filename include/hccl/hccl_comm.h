@@ -22,8 +22,8 @@
 #include "hccl/hccl_types.h"
 
 /*
- * Programs may compare the newer functions with NULL, to learn whether a library has them. The old ones are
- * strong, so that a program that calls nothing else keeps the library under --as-needed.
+ * Programs may compare the newer functions with NULL, to learn whether a library has them. The old
+ * ones are strong, so that a program that calls nothing else keeps the library under --as-needed.
  */
 #ifndef HCOMM_WEAK_SYMBOL
 #define HCOMM_WEAK_SYMBOL __attribute__((weak))
@@ -57,8 +57,7 @@ HcclResult HcclCommInitRootInfo(uint32_t nRanks, const HcclRootInfo* rootInfo, u
  * was not made by HcclCommConfigInit, a setting is illegal, or its name is in use (EI0003).
  */
 HcclResult HcclCommInitRootInfoConfig(uint32_t nRanks, const HcclRootInfo* rootInfo, uint32_t rank,
-                                      const HcclCommConfig* config,
-                                      HcclComm* comm);
+                                      const HcclCommConfig* config, HcclComm* comm);
 
 /*
  * As HcclGetRootInfo, for communicators with several roots: call it on nRoot ranks and carry all
@@ -83,8 +82,7 @@ HcclResult HcclCommInitRootInfoScalable(uint32_t nRanks, uint32_t nRoot,
  * Returns HCCL_E_PARA for an illegal path, table or rank (EI0004, EI0014); HCCL_E_UNAVAIL when the
  * process has such a communicator already.
  */
-HcclResult HcclCommInitClusterInfo(const char* clusterInfo, uint32_t rank,
-                                   HcclComm* comm);
+HcclResult HcclCommInitClusterInfo(const char* clusterInfo, uint32_t rank, HcclComm* comm);
 
 /* As HcclCommInitClusterInfo, with settings (see HcclCommConfig). */
 HcclResult HcclCommInitClusterInfoConfig(const char* clusterInfo, uint32_t rank,

@@ -14,8 +14,8 @@ class Registry {
  public:
   static Registry& instance();
 
-  // E_PARA when a communicator of this name and device lives already. A name is taken per rank: ranks of one
-  // process (threads) share the communicator's name, so (name, rank) has to be unique.
+  // E_PARA when a communicator of this name and device lives already. A name is taken per rank:
+  // ranks of one process (threads) share the communicator's name, so (name, rank) has to be unique.
   Result<HcclComm> add(std::shared_ptr<Communicator> communicator);
   // nullptr for an unknown or destroyed handle. Cheap: called by every API call.
   std::shared_ptr<Communicator> find(HcclComm handle) const;

@@ -7,7 +7,6 @@
 #include "src/runtime/devices.h"
 #include "src/runtime/engine.h"
 #include "src/runtime/stream.h"
-#include "src/runtime/stream.h"
 
 namespace hccl::runtime {
 namespace {

@@ -11,11 +11,11 @@
 
 namespace hccl::runtime {
 
-// What a peer process needs in order to wake this one: a shared word that is non-zero while a thread of
-// this process sleeps (or is about to), and an eventfd to ring then. One per process.
+// What a peer process needs in order to wake this one: a shared word that is non-zero while a
+// thread of this process sleeps (or is about to), and an eventfd to ring then. One per process.
 struct Doorbell {
-  int pageFd = -1;                               // memfd of one page that holds the word at offset 0
-  std::atomic<uint32_t>* sleepers = nullptr;     // this process' mapping of it
+  int pageFd = -1;                            // memfd of one page that holds the word at offset 0
+  std::atomic<uint32_t>* sleepers = nullptr;  // this process' mapping of it
   int eventFd = -1;
 };
 
@@ -34,8 +34,9 @@ class Engine {
   // Threads, epoll and doorbell are made on first use.
   Result<Doorbell> doorbell();
 
-  // The epoll set on which idle threads sleep. Transports add their data descriptors here, edge triggered
-  // (EPOLLIN | EPOLLOUT | EPOLLET); an event only wakes the sleeper, who advances everything.
+  // The epoll set on which idle threads sleep. Transports add their data descriptors here, edge
+  // triggered (EPOLLIN | EPOLLOUT | EPOLLET); an event only wakes the sleeper, who advances
+  // everything.
   Result<int> wakeSet();
 
   // Wakes sleeping threads of this process (after work became possible by a step of another

@@ -1,5 +1,6 @@
 // A Task is one entry of a stream's queue: a copy, an event record, a host function, a collective.
-// Tasks are resumable: any thread may advance any task, one thread at a time, and none may block in it.
+// Tasks are resumable: any thread may advance any task, one thread at a time, and none may block in
+// it.
 #pragma once
 
 #include "src/base/status.h"
@@ -16,15 +17,17 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  // Does what can be done without blocking. Called only while the task is the head of its stream, with
-  // the stream's advance lock held (so by one thread at a time, with release/acquire between threads).
+  // Does what can be done without blocking. Called only while the task is the head of its stream,
+  // with the stream's advance lock held (so by one thread at a time, with release/acquire between
+  // threads).
   virtual Poll advance() noexcept = 0;
 
   // Valid once advance() returned kDone.
   virtual Status status() const = 0;
 
   // Called exactly once, when the stream lets go of the task (finished, or thrown away because the
-  // stream was destroyed or aborted). The owner pools or deletes it; the stream no longer touches it.
+  // stream was destroyed or aborted). The owner pools or deletes it; the stream no longer touches
+  // it.
   virtual void retire() noexcept = 0;
 
   // The stream's own link; nobody else touches it.
