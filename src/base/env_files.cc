@@ -25,11 +25,14 @@ std::optional<std::string> readFile(const std::string& path) {
   return content.str();
 }
 
-// "p0,p1,...": 1..32 ports from 1 to 65535.
+// The source ports of RoCE v2, which a queue pair's flow label reaches.
+constexpr uint16_t kFirstQpPort = 49152;
+
+// "p0,p1,...": 1..32 of them.
 std::optional<std::vector<uint16_t>> parsePorts(std::string_view text) {
   std::vector<uint16_t> ports;
   for (const std::string_view item : splitText(text, ',')) {
-    const auto port = parseUnsigned(item, 1, 65535);
+    const auto port = parseUnsigned(item, kFirstQpPort, 65535);
     if (!port || ports.size() == kMaxQpPorts) return std::nullopt;
     ports.push_back(static_cast<uint16_t>(*port));
   }
@@ -79,7 +82,7 @@ Result<QpPortConfig> QpPortConfig::parse(std::string_view content, std::string_v
     const auto destination = IpAddress::parse(line.substr(comma + 1, equals - comma - 1));
     if (!source || !destination) return wrong("a valid IP address");
     auto ports = parsePorts(line.substr(equals + 1));
-    if (!ports) return wrong("1 to 32 ports in the range [1, 65535]");
+    if (!ports) return wrong("1 to 32 ports in the range [49152, 65535]");
     if (!config.pairs_.try_emplace({*source, *destination}, std::move(*ports)).second) {
       return wrong("an address pair that occurs once");
     }

@@ -107,7 +107,7 @@ constexpr EnvVariable kTable[] = {
     {"HCCL_RDMA_QP_PORT_CONFIG_PATH", "path", "directory that holds MultiQpSrcPort.cfg", "none", "",
      "a valid existing file path",
      "UDP source ports of queue pairs. Lines srcIP,dstIP=port0,port1,...; 0.0.0.0 is any address; "
-     "at most 32 ports and 131072 lines. The number of ports replaces "
+     "at most 32 ports, from 49152 to 65535, and 131072 lines. The number of ports replaces "
      "HCCL_RDMA_QPS_PER_CONNECTION.",
      "", qpPortConfigPath},
     {"HCCL_DEBUG_CONFIG", "list", "[^]ALG,TASK,RESOURCE,AIV_OPS_EXC", "none", "",

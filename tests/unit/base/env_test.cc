@@ -210,13 +210,13 @@ TEST(Environment, Whitelist) {
 
 TEST(Environment, QueuePairPortFile) {
   const TempDir dir;
-  dir.write("MultiQpSrcPort.cfg", "10.0.0.1,10.0.0.2=100,101\n0.0.0.0,10.0.0.2=7\n");
+  dir.write("MultiQpSrcPort.cfg", "10.0.0.1,10.0.0.2=50100,50101\n0.0.0.0,10.0.0.2=50007\n");
   std::vector<EnvLogLine> lines;
   const auto env = parse({{"HCCL_RDMA_QP_PORT_CONFIG_PATH", dir.path()}}, &lines);
   ASSERT_TRUE(env.isOk()) << env.status().text();
   EXPECT_EQ(env->qpPorts.size(), 2u);
   EXPECT_TRUE(
-      hasLine(lines, "[HCCL_ENV] MultiQpSrcPort: ipPair[10.0.0.1,10.0.0.2] -> ports[100,101]"));
+      hasLine(lines, "[HCCL_ENV] MultiQpSrcPort: ipPair[10.0.0.1,10.0.0.2] -> ports[50100,50101]"));
   dir.write("MultiQpSrcPort.cfg", "10.0.0.1,10.0.0.2\n");
   EXPECT_EQ(parse({{"HCCL_RDMA_QP_PORT_CONFIG_PATH", dir.path()}}).status().eiCode(), 1);
 }

@@ -66,27 +66,27 @@ TEST(DfsConfig, UnknownWordKeepsTheDefault) {
 
 TEST(QpPortConfig, ExactLineWinsOverAny) {
   const auto config = QpPortConfig::parse(
-      "# ports\n\n10.0.0.1,10.0.0.2=100,101\r\n0.0.0.0,10.0.0.2=7\n10.0.0.1,0.0.0.0=8\n"
-      "fe80::1,fe80::2=9\n",
+      "# ports\n\n10.0.0.1,10.0.0.2=50100,50101\r\n0.0.0.0,10.0.0.2=50007\n10.0.0.1,0.0.0.0=50008\n"
+      "fe80::1,fe80::2=50009\n",
       "test");
   ASSERT_TRUE(config.isOk()) << config.status().text();
   const auto ip = [](const char* text) { return *IpAddress::parse(text); };
   using Ports = std::vector<uint16_t>;
-  EXPECT_EQ(*config->find(ip("10.0.0.1"), ip("10.0.0.2")), (Ports{100, 101}));
-  EXPECT_EQ(*config->find(ip("10.0.0.9"), ip("10.0.0.2")), (Ports{7}));
-  EXPECT_EQ(*config->find(ip("10.0.0.1"), ip("10.0.0.3")), (Ports{8}));
-  EXPECT_EQ(*config->find(ip("fe80::1"), ip("fe80::2")), (Ports{9}));
+  EXPECT_EQ(*config->find(ip("10.0.0.1"), ip("10.0.0.2")), (Ports{50100, 50101}));
+  EXPECT_EQ(*config->find(ip("10.0.0.9"), ip("10.0.0.2")), (Ports{50007}));
+  EXPECT_EQ(*config->find(ip("10.0.0.1"), ip("10.0.0.3")), (Ports{50008}));
+  EXPECT_EQ(*config->find(ip("fe80::1"), ip("fe80::2")), (Ports{50009}));
   EXPECT_EQ(config->find(ip("10.0.0.9"), ip("10.0.0.3")), nullptr);
 }
 
 TEST(QpPortConfig, Illegal) {
-  std::string tooMany = "1.1.1.1,2.2.2.2=1";
-  for (int port = 2; port <= 33; ++port) tooMany += "," + std::to_string(port);
+  std::string tooMany = "1.1.1.1,2.2.2.2=50001";
+  for (int port = 50002; port <= 50033; ++port) tooMany += "," + std::to_string(port);
   for (const std::string& text :
-       {std::string("1.1.1.1=5"), std::string("1.1.1.1,2.2.2.2"), std::string("a,2.2.2.2=5"),
-        std::string("1.1.1.1,2.2.2.2=0"), std::string("1.1.1.1,2.2.2.2=65536"),
-        std::string("1.1.1.1,2.2.2.2=1,"), std::string("1.1.1.1,2.2.2.2=1\n1.1.1.1,2.2.2.2=2"),
-        tooMany}) {
+       {std::string("1.1.1.1=50005"), std::string("1.1.1.1,2.2.2.2"),
+        std::string("a,2.2.2.2=50005"), std::string("1.1.1.1,2.2.2.2=49151"),
+        std::string("1.1.1.1,2.2.2.2=65536"), std::string("1.1.1.1,2.2.2.2=50001,"),
+        std::string("1.1.1.1,2.2.2.2=50001\n1.1.1.1,2.2.2.2=50002"), tooMany}) {
     EXPECT_EQ(QpPortConfig::parse(text, "test").status().eiCode(), 1) << text;
   }
   EXPECT_TRUE(QpPortConfig::parse(tooMany.substr(0, tooMany.rfind(',')), "test").isOk());
@@ -95,7 +95,7 @@ TEST(QpPortConfig, Illegal) {
 TEST(QpPortConfig, TooManyLines) {
   const std::string lines(131073, '\n');
   EXPECT_TRUE(QpPortConfig::parse(lines, "test").isOk()) << "blank lines hold nothing";
-  EXPECT_FALSE(QpPortConfig::parse(lines + "1.1.1.1,2.2.2.2=1", "test").isOk());
+  EXPECT_FALSE(QpPortConfig::parse(lines + "1.1.1.1,2.2.2.2=50001", "test").isOk());
 }
 
 }  // namespace
