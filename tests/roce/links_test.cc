@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "src/base/clock.h"
 #include "tests/roce/rdma_facts.h"
 #include "tests/unit/transport/rank_process.h"
 
@@ -150,11 +153,56 @@ TEST_F(RoceLinks, AKilledPeerIsNamed) {
   EXPECT_THAT(waiting.get(), StartsWith("0 "));
 }
 
+// Only where the device is ours alone: it goes down and comes back.
+TEST_F(RoceLinks, APortThatGoesDownIsAnErrorAndComesBack) {
+  if (std::getenv("HCCL_ROCE_GUEST") == nullptr) GTEST_SKIP() << "not in a guest";
+  makeRanks(2);
+  connectAll();
+  exchange(0, 1, 0, 5000, 1);
+  ASSERT_EQ(std::system("ip link set veth0 down"), 0);
+  for (size_t i = 0; i < 2; ++i) {
+    const std::string failure = rank(i).run("failure 20");
+    EXPECT_THAT(failure, StartsWith(fmt::format("{} 13 ", 1 - i)));
+    EXPECT_THAT(failure, HasSubstr("port is down"));
+    EXPECT_THAT(rank(i).run(fmt::format("receive {} 0 10 11 2 5", 1 - i)),
+                HasSubstr("An error CQE occurred during operator execution. Local information: "
+                          "server 192.168.77.1"));
+  }
+  // Up again before anything is sent: rdma_cm on soft-RoCE never works again after it had to send
+  // (its own goodbyes) through a port that is down.
+  ASSERT_EQ(std::system("ip link set veth0 up && ip address replace fd77::1/64 dev veth0 nodad"),
+            0);
+  processes_.clear();
+  makeRanks(2);
+  connectAll();
+  exchange(0, 1, 0, 5000, 1);
+}
+
+TEST_F(RoceLinks, MemoryThatMayNotBeLockedMeansTcp) {
+  if (std::getenv("HCCL_ROCE_GUEST") == nullptr) GTEST_SKIP() << "not in a guest";
+  processes_.push_back(std::make_unique<RankProcess>());
+  // Without the rights of root the limit counts.
+  processes_.push_back(std::make_unique<RankProcess>(
+      std::vector<std::string>{"prlimit", "--memlock=65536:65536", "setpriv", "--reuid=65534",
+                               "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"}));
+  const std::vector<Rank*> ranks = {processes_[0].get(), processes_[1].get()};
+  const auto cards = exchangeCards(ranks, facts_.address);
+  for (uint32_t i = 0; i < 2; ++i) ASSERT_EQ(makeRankLinks(ranks[i], cards, i, "rdma,tcp"), "ok");
+  connectAll();
+  for (size_t i = 0; i < 2; ++i) {
+    const std::string text = rank(i).run(fmt::format("describe {} 0", 1 - i));
+    EXPECT_THAT(text, HasSubstr("tcp: "));
+    EXPECT_THAT(text, HasSubstr("RLIMIT_MEMLOCK, ulimit -l) is 65536 bytes"));
+  }
+  exchange(0, 1, 0, 100000, 1);
+}
+
 TEST_F(RoceLinks, LeaveNothingBehind) {
   for (int round = 0; round < 3; ++round) {
     makeRanks(2);
     connectAll();
     exchange(0, 1, 0, 100, 1);
+    EXPECT_EQ(roce::objectsOf(processes_[0]->pid()).queuePairs, 1);
     EXPECT_EQ(rank(0).run("destroy"), "ok");
     EXPECT_EQ(rank(1).run("destroy"), "ok");
     const auto left = roce::objectsOf(processes_[0]->pid());

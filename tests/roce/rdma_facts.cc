@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -38,9 +40,13 @@ int linesOf(const std::string& command, pid_t pid) {
   if (pipe == nullptr) return -1;
   int count = 0;
   char line[512];
-  const std::string mark = fmt::format(" pid {} ", pid);
   while (std::fgets(line, sizeof line, pipe) != nullptr) {
-    if (std::string(line).find(mark) != std::string::npos) ++count;
+    // What the tool calls a pid is the number of the thread that made the object.
+    const char* mark = std::strstr(line, " pid ");
+    if (mark == nullptr) continue;
+    const int thread = std::atoi(mark + 5);
+    std::error_code error;
+    if (std::filesystem::exists(fmt::format("/proc/{}/task/{}", pid, thread), error)) ++count;
   }
   ::pclose(pipe);
   return count;
