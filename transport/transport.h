@@ -115,6 +115,12 @@ class MessageLink {
   // kMismatch: the frame that came is not the expected one (see state.got); the link is not used
   // again.
   virtual Io receive(ReceiveState& state) noexcept = 0;
+  // The header of the frame that comes next, if it is there, without taking it; not while a frame
+  // is being received.
+  virtual bool peek(FrameHeader& header) noexcept {
+    (void)header;
+    return false;
+  }
   // Why send or receive returned kFailed: code, EI code, peer and address.
   virtual Status failure() const = 0;
   // Payload bytes sent and received since set-up.

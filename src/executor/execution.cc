@@ -163,51 +163,10 @@ Poll Execution::advance() noexcept {
       status_ = timeoutError();
       return Poll::kDone;
     }
+    lookForStrangers();
+    if (!status_.isOk()) return Poll::kDone;
   }
   return Poll::kIdle;
-}
-
-// A peer that destroyed its communicator gives no more signals. Its last ones may have come with
-// the news, so the news counts when nothing has moved since.
-bool Execution::peerLeft() {
-  if (waitingStep_ == nullptr || context_.links() == nullptr ||
-      !context_.links()->hasLeft(waitingStep_->peer)) {
-    return false;
-  }
-  const bool again = leftPeer_ == static_cast<int64_t>(waitingStep_->peer);
-  leftPeer_ = waitingStep_->peer;
-  return again;
-}
-
-Status Execution::peerLeftError() const {
-  return eiError(Ei::kMemoryCopy, HCCL_E_REMOTE,
-                 {std::to_string(waitingStep_->peer),
-                  "the peer has destroyed its communicator while this operation waits for it",
-                  fmt::format("{} sequence {}", plan::opName(launch_->op.type), launch_->sequence),
-                  context_.name()},
-                 static_cast<int>(waitingStep_->peer));
-}
-
-bool Execution::timedOut() {
-  const double limit = context_.execTimeout();
-  const uint64_t now = monotonicNs();
-  if (waitingSince_ == 0) waitingSince_ = now;
-  return limit > 0 && static_cast<double>(now - waitingSince_) * 1e-9 > limit;
-}
-
-Status Execution::timeoutError() const {
-  const std::string peer = waitingStep_ != nullptr ? std::to_string(waitingStep_->peer) : "unknown";
-  const std::string task =
-      waitingStep_ != nullptr
-          ? fmt::format("step {} of round {}, waited {:.2f} s without progress",
-                        plan::stepName(waitingStep_->kind), waitingStep_->round,
-                        static_cast<double>(monotonicNs() - waitingSince_) * 1e-9)
-          : "not started";
-  const std::string op =
-      fmt::format("{} sequence {} count {} algorithm {}", plan::opName(launch_->op.type),
-                  launch_->sequence, launch_->agreedCount, plan_->name);
-  return eiError(Ei::kExecTimeout, HCCL_E_TIMEOUT, {peer, task, op, context_.name()},
-                 waitingStep_ != nullptr ? static_cast<int>(waitingStep_->peer) : kNoRank);
 }
 
 // True when the lane has finished all iterations.

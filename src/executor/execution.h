@@ -7,6 +7,7 @@
 
 #include "src/executor/context.h"
 #include "src/executor/launch.h"
+#include "src/executor/mismatch.h"
 #include "src/runtime/task.h"
 #include "transport/transport.h"
 
@@ -52,6 +53,8 @@ class Execution {
   bool timedOut();
   bool peerLeft();
   Status peerLeftError() const;
+  void lookForStrangers();
+  bool contactOf(uint32_t rank, Contact& contact) const;
   void describeWait(const plan::Step& step) { waitingStep_ = &step; }
 
   uint64_t segmentLength(const plan::Segment& segment, uint64_t c) const {
@@ -79,6 +82,7 @@ class Execution {
   bool streaming_ = false;
   uint64_t idlePolls_ = 0;
   uint64_t waitingSince_ = 0;
+  uint32_t stranger_ = 0;  // rank that is looked at next
   int64_t leftPeer_ = -1;  // peer that has left, seen at the last look
   const plan::Step* waitingStep_ = nullptr;
   Status status_;

@@ -166,6 +166,16 @@ Io TcpLink::fill(std::byte* data, size_t want, size_t* got) {
   return Io::kProgress;
 }
 
+bool TcpLink::peek(FrameHeader& header) noexcept {
+  auto* to = reinterpret_cast<std::byte*>(&header);
+  const size_t ahead = std::min(aheadEnd_ - aheadBegin_, kHeader);
+  std::memcpy(to, ahead_.data() + aheadBegin_, ahead);
+  if (ahead == kHeader) return true;
+  const ssize_t got =
+      ::recv(streams_[0].fd.get(), to + ahead, kHeader - ahead, MSG_PEEK | MSG_DONTWAIT);
+  return got == static_cast<ssize_t>(kHeader - ahead);
+}
+
 Io TcpLink::receive(ReceiveState& state) noexcept {
   if (failed_.load(std::memory_order_relaxed)) return Io::kFailed;
   Io io = Io::kIdle;
