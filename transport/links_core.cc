@@ -121,9 +121,9 @@ Status LinksCore::connect(const std::vector<uint32_t>& peers, LinkKind kind, Dea
         return Status(HCCL_E_PARA, fmt::format("rank {} is not one of the {} ranks of {}", peer,
                                                size_, config_.communicator));
       }
-      if (!slots_[peer].ended.isOk()) return slots_[peer].ended;
-      if (find(peer, kind) != nullptr) continue;
-      missingPeers.push_back(peer);
+      const bool found = find(peer, kind) != nullptr;
+      if (isOver(peer, found)) return slots_[peer].ended;
+      if (!found) missingPeers.push_back(peer);
     }
     if (missingPeers.empty()) return Status();
     for (const uint32_t peer : missingPeers) ++slots_[peer].waiters[static_cast<size_t>(kind)];
@@ -141,8 +141,9 @@ Status LinksCore::connect(const std::vector<uint32_t>& peers, LinkKind kind, Dea
     }
     bool all = true;
     for (const uint32_t peer : missingPeers) {
-      if (!slots_[peer].ended.isOk()) status = slots_[peer].ended;
-      if (find(peer, kind) != nullptr) continue;
+      const bool found = find(peer, kind) != nullptr;
+      if (isOver(peer, found)) status = slots_[peer].ended;
+      if (found) continue;
       all = false;
       if (!slots_[peer].hopeless.isOk()) status = slots_[peer].hopeless;
     }
@@ -228,17 +229,23 @@ void LinksCore::setHopeless(uint32_t peer, const Status& status) {
   changed_.notify_all();
 }
 
+// A link to a peer that left in good order may still hold what it sent before. mutex_ is held.
+bool LinksCore::isOver(uint32_t peer, bool hasLink) const {
+  return !slots_[peer].ended.isOk() && !(hasLink && slots_[peer].inOrder);
+}
+
 // The first end of a peer that is known counts. False when there was one already.
-bool LinksCore::end(uint32_t peer, const Status& status) {
+bool LinksCore::end(uint32_t peer, const Status& status, bool inOrder) {
   std::lock_guard lock(mutex_);
   if (!slots_[peer].ended.isOk()) return false;
   slots_[peer].ended = status;
+  slots_[peer].inOrder = inOrder;
   changed_.notify_all();
   return true;
 }
 
 void LinksCore::peerFailed(uint32_t peer, const Status& status) {
-  if (!end(peer, status)) return;
+  if (!end(peer, status, false)) return;
   HCCL_ERROR("[TaskExecStage][RunFailed]{}", status.text());
   Links::Failure callback;
   {
@@ -250,10 +257,12 @@ void LinksCore::peerFailed(uint32_t peer, const Status& status) {
 }
 
 void LinksCore::peerLeft(uint32_t peer) {
-  if (!end(peer, Status(HCCL_E_REMOTE,
-                        fmt::format("rank {} has destroyed its communicator {}", peer,
-                                    config_.communicator),
-                        0, static_cast<int>(peer)))) {
+  if (!end(peer,
+           Status(
+               HCCL_E_REMOTE,
+               fmt::format("rank {} has destroyed its communicator {}", peer, config_.communicator),
+               0, static_cast<int>(peer)),
+           true)) {
     return;
   }
   {

@@ -79,8 +79,9 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
   struct Slot {
     std::array<uint32_t, 2> waiters{};  // by kind
     bool left = false;
-    Status hopeless;  // no use in waiting for more links
-    Status ended;     // the peer is gone or has left: links that exist are of no use, either
+    Status hopeless;       // no use in waiting for more links
+    Status ended;          // the peer is gone or has left
+    bool inOrder = false;  // it has left: links that exist are still of use
     std::string reason;
     std::vector<std::function<void()>> onLeft;
   };
@@ -89,7 +90,8 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
     return static_cast<size_t>(peer) * 2 + static_cast<size_t>(kind);
   }
   Status startPeer(uint32_t peer, LinkKind kind, Deadline deadline);
-  bool end(uint32_t peer, const Status& status);
+  bool isOver(uint32_t peer, bool hasLink) const;
+  bool end(uint32_t peer, const Status& status, bool inOrder);
   Status missing(const std::vector<uint32_t>& peers, LinkKind kind, double seconds);
 
   LinksConfig config_;
