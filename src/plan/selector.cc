@@ -130,6 +130,10 @@ Choice select(const OpDesc& op, const Topology& topology, const AlgoConfig& conf
     choice.oneShot0 = true;
     return choice;
   }
+  if (topology.rankCount == 1) {  // a copy, which the mesh makes
+    choice.level0 = meshRow();
+    return choice;
+  }
   if (strict && isReduction(op.type)) {
     // Inputs have to meet unreduced: only the mesh brings them so.
     choice.level0 = meshRow();
