@@ -453,7 +453,9 @@ std::vector<Row> questionRows() {
 
 }  // namespace
 
-std::vector<Row> worldRows() { return tableRows(); }
+std::vector<Row> worldRows() {
+  return tableRows();
+}
 
 std::vector<Row> managementRows() {
   std::vector<Row> all = rootInfoRows();

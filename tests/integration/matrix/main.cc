@@ -179,7 +179,8 @@ int main(int argc, char** argv) {
   if (!options) {
     std::cerr << "usage: collective_matrix [--ranks N] [--launch threads|processes] [--transport "
                  "shm|tcp]\n"
-                 "                         [--case \"TEXT\"] [--repeat N] [--environment NAME=VALUE] [--list]\n";
+                 "                         [--case \"TEXT\"] [--repeat N] [--environment "
+                 "NAME=VALUE] [--list]\n";
     return 2;
   }
   return hccl::multirank::runAll(*options);

@@ -9,8 +9,9 @@
 
 namespace hccl::multirank {
 
-// A small set of legal cases in which every legal combination of the values of any two factors occurs, and
-// of those larger sets of factors that make the code take different ways (wantedSets() in selection.cc).
+// A small set of legal cases in which every legal combination of the values of any two factors
+// occurs, and of those larger sets of factors that make the code take different ways (wantedSets()
+// in selection.cc).
 std::vector<TestCase> pairwiseCases();
 
 // Calls visit for each legal case with these three factors: the whole product.

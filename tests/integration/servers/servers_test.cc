@@ -175,17 +175,20 @@ class Servers : public testing::TestWithParam<std::tuple<std::string, bool>> {
   TwoServers servers_;
 };
 
-// What server 0 sends for an operation of n bytes. m ranks in each of G servers; every rank's link
-// to its partner in the other server carries its m-th of the vector.
+// What server 0 sends for an operation of n bytes with the order of levels that HCCL has. m ranks
+// in each of G servers; rank i of a server talks to rank i of the other.
 double formula(const std::string& op, double n) {
   constexpr double g = kServers;
-  if (op == "AllReduce")
-    return 2 * (g - 1) / g * n;  // reduce-scatter and all-gather between servers
-  if (op == "ReduceScatter") return (g - 1) / g * n;
-  if (op == "AllGather")
-    return n / g * (g - 1);         // the server's own blocks, once to each other server
-  if (op == "Broadcast") return n;  // from the root's server, once to each other
-  return n / kRanks * kPerServer * (kRanks - kPerServer);  // AlltoAll: nothing can be saved
+  constexpr double m = kPerServer;
+  // Reduce-scatter and all-gather between servers, of the m-th that a rank has after its server's
+  // part.
+  if (op == "AllReduce") return m * (2 * (g - 1) / g * n / m);
+  // Between the servers first, so of all that a rank has.
+  if (op == "ReduceScatter") return m * (g - 1) / g * n;
+  // Between the servers last, so every rank passes on what its server has.
+  if (op == "AllGather") return m * (g - 1) * n / g;
+  if (op == "Broadcast") return n;                // each of the root's server passes on an m-th
+  return m * (kRanks - kPerServer) * n / kRanks;  // AlltoAll: nothing can be saved
 }
 
 TEST_P(Servers, ResultsAreRightAndNoByteTooManyIsSent) {
