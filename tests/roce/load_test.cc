@@ -115,7 +115,7 @@ TEST_F(RoceLoad, AReceiverThatComesLateNeverMakesTheDeviceRepeat) {
 }
 
 TEST_F(RoceLoad, ManyCommunicatorsLeaveNothing) {
-  const int rounds = std::getenv("HCCL_TEST_FULL") != nullptr ? 1000 : 100;
+  const int rounds = std::getenv("HCCL_TEST_FULL") != nullptr ? 1000 : 200;
   open("first");
   EXPECT_GT(roce::objectsOf(::getpid()).queuePairs, 0);
   close();

@@ -125,7 +125,15 @@ QueueSet::~QueueSet() {
   if (companions.empty()) return;
   // Connections belong to the control thread.
   if (auto thread = ControlThread::instance(); thread.isOk()) {
-    (*thread)->post([last = std::move(companions)] {});
+    (*thread)->post([last = std::move(companions)]() mutable { last.clear(); });
+  }
+}
+
+void QueueSet::poison() {
+  for (const QueuePair& qp : qps_) {
+    ibv_qp_attr attributes{};
+    attributes.qp_state = IBV_QPS_ERR;
+    (void)verbs()->modifyQp(qp.get(), &attributes, IBV_QP_STATE);
   }
 }
 

@@ -54,6 +54,8 @@ class QueueSet {
   // Send entries of a queue pair.
   uint32_t sendEntries(size_t index) const;
   Status postReceives(size_t index, uint32_t count);
+  // Moves all queue pairs to the error state.
+  void poison();
 
   // What else has to live as long as the queue pairs (connections); destroyed on the control
   // thread.

@@ -248,6 +248,15 @@ Io RdmaLink::receive(ReceiveState& state) noexcept {
   return io;
 }
 
+bool RdmaLink::peek(FrameHeader& header) noexcept {
+  std::lock_guard lock(mutex_);
+  poll();
+  const auto slot = static_cast<uint32_t>(read_ % depth());
+  if (arrived_[slot] == 0) return false;
+  std::memcpy(&header, queues_->target(slot), kHeader);
+  return true;
+}
+
 // ---- completions ----
 
 // True when something completed.
@@ -340,7 +349,8 @@ Status RdmaLink::fail(const std::string& why) {
                    names_.remote.device, names_.remote.ip, names_.peer, names_.communicator, cause),
                13, static_cast<int>(names_.peer));
   }
-  failed_.store(true, std::memory_order_release);
+  // What the peer asks of this end fails from now on, too.
+  if (!failed_.exchange(true, std::memory_order_acq_rel)) queues_->poison();
   return failure_;
 }
 

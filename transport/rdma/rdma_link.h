@@ -60,6 +60,7 @@ class RdmaLink final : public MessageLink {
 
   Io send(SendState& state) noexcept override;
   Io receive(ReceiveState& state) noexcept override;
+  bool peek(FrameHeader& header) noexcept override;
   Status failure() const override;
   uint64_t bytesSent() const override { return bytesSent_.load(std::memory_order_relaxed); }
   uint64_t bytesReceived() const override { return bytesReceived_.load(std::memory_order_relaxed); }

@@ -18,6 +18,7 @@ namespace hccl::transport::rdma {
 namespace {
 
 constexpr int kResolveMs = 3000;
+constexpr uint32_t kSoftRoceVendor = 0xffffff;
 
 uint64_t freshToken() {
   const Digest random = randomDigest();
@@ -117,6 +118,10 @@ Status RdmaSetup::prepare() {
   HCCL_ASSIGN_OR_RETURN(port_,
                         choosePort(tools_.verbs, host_->facts().mine.tcp.ip, tools_.numaNode));
   HCCL_ASSIGN_OR_RETURN(device_, Device::of(tools_.verbs, tools_.deviceThread, port_.context));
+  // Soft-RoCE takes 7 for "for ever".
+  if (device_->limits().vendor_id == kSoftRoceVendor && tools_.settings.retryCount == 7) {
+    tools_.settings.retryCount = 6;
+  }
   if (host_->thread() != nullptr) {
     timer_ = host_->thread()->at(Deadline::after(tools_.timeoutSeconds), [this] {
       timer_ = 0;

@@ -59,6 +59,7 @@ int FakeVerbs::queryDevice(ibv_context* context, ibv_device_attr* attributes) {
   attributes->phys_port_cnt = static_cast<uint8_t>(device->ports.size());
   attributes->max_qp_wr = device->maxQpWr;
   attributes->max_cqe = device->maxCqe;
+  attributes->vendor_id = device->vendor;
   return 0;
 }
 

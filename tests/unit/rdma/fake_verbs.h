@@ -34,6 +34,7 @@ struct FakeDevice {
   std::vector<FakePort> ports;
   int numaNode = -1;
   int maxQpWr = 4096, maxCqe = 100000;
+  uint32_t vendor = 0x02c9;
   std::deque<ibv_async_event> events;
 };
 

@@ -182,7 +182,11 @@ TEST_F(LinkTest, AnotherFrameIsAMismatchAndDoesNotLand) {
   SendState send;
   send.header = header(5, 100);
   send.data = data.data();
+  FrameHeader next;
+  EXPECT_FALSE(b().peek(next));
   EXPECT_EQ(a().send(send), Io::kDone);
+  EXPECT_TRUE(b().peek(next));
+  EXPECT_EQ(next.sequence, 5u);
   std::vector<std::byte> into(100, std::byte{1});
   ReceiveState receive;
   receive.expected = header(6, 100);

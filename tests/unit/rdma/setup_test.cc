@@ -143,6 +143,19 @@ TEST_F(SetupTest, TheUsersSettingsReachTheQueuePairs) {
               ::testing::UnorderedElementsAre(50000 & 0x3fff, 50000 & 0x3fff, 0x4001, 0x4001));
 }
 
+TEST_F(SetupTest, RetriesEndOnSoftRoceToo) {
+  run();
+  ASSERT_TRUE(complete());
+  for (FakeQp* qp : verbs_.queuePairs()) EXPECT_EQ(qp->attributes.retry_cnt, 7);
+  drop();
+  fake_->vendor = 0xffffff;
+  run();
+  ASSERT_TRUE(complete());
+  for (FakeQp* qp : verbs_.queuePairs()) {
+    EXPECT_EQ(qp->attributes.retry_cnt, 6) << "7 means for ever there";
+  }
+}
+
 TEST_F(SetupTest, TheSmallerShapeAndMtuCount) {
   tools_[0].shape = {8, 2048, 4};
   tools_[1].shape = {16, 1024, 2};
