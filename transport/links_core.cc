@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "src/base/log.h"
@@ -279,7 +280,12 @@ void LinksCore::peerAborted(uint32_t peer, const Status& cause) {
     std::lock_guard lock(mutex_);
     callback = failure_;
   }
-  if (callback) callback(peer, cause);
+  if (!callback) return;
+  // The text speaks of the reporter's operation; without its name it would read as our own.
+  constexpr std::string_view kReporter = "Reported by rank ";
+  if (cause.text().find(kReporter) != std::string::npos) return callback(peer, cause);
+  callback(peer, Status(cause.code(), fmt::format("{} {}{}.", cause.text(), kReporter, peer),
+                        cause.eiCode(), cause.culprit()));
 }
 
 void LinksCore::abort(const Status& cause) {

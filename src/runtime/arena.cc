@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,6 +41,21 @@ std::atomic<uint32_t> madeCount{0};
 uint64_t hostMemory() {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
          static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Below the limit on file sizes, whose violation would end the program by a signal, and a small
+// part of the limit on address space, which the arenas of all peers must fit into.
+uint64_t arenaSize() {
+  constexpr uint64_t kShareOfAddressSpace = 8;
+  uint64_t size = std::min(kLargestArena, (hostMemory() + kGiB - 1) / kGiB * kGiB);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    size = std::min<uint64_t>(size, limit.rlim_cur);
+  }
+  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    size = std::min<uint64_t>(size, limit.rlim_cur / kShareOfAddressSpace);
+  }
+  return size / kPage * kPage;
 }
 
 Status outOfMemory(size_t bytes) {
@@ -95,7 +111,8 @@ struct ArenaBuilder {
   }
 
   static Result<Arena*> make(int32_t device) {
-    const uint64_t size = std::min(kLargestArena, (hostMemory() + kGiB - 1) / kGiB * kGiB);
+    const uint64_t size = arenaSize();
+    if (size == 0) return outOfMemory(kPage);
     const int fd = ::memfd_create(fmt::format("hccl-device-{}", device).c_str(),
                                   MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return systemError("memfd_create");

@@ -78,6 +78,38 @@ TEST(AProcessEnd, ExitWithoutDestroyIsClean) {
                          7));
 }
 
+TEST(ALimitOfTheShell, DeviceMemoryStaysBelowTheLimitOnFileSizes) {
+  EXPECT_TRUE(exitedWith(inChild([] {
+                           constexpr rlimit kLimit{8 << 20, 8 << 20};
+                           setrlimit(RLIMIT_FSIZE, &kLimit);
+                           acl::aclrtSetDevice(0);
+                           void* small = nullptr;
+                           void* large = nullptr;
+                           if (acl::aclrtMalloc(&small, 1 << 20, ACL_MEM_MALLOC_HUGE_FIRST) != 0) {
+                             _exit(1);
+                           }
+                           const aclError refused =
+                               acl::aclrtMalloc(&large, 9 << 20, ACL_MEM_MALLOC_HUGE_FIRST);
+                           _exit(refused == ACL_ERROR_RT_MEMORY_ALLOCATION ? 11 : 2);
+                         }),
+                         11));
+}
+
+TEST(ALimitOfTheShell, DeviceMemoryFitsIntoALimitedAddressSpace) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need the address space";
+#endif
+  EXPECT_TRUE(exitedWith(
+      inChild([] {
+        constexpr rlimit kLimit{8ULL << 30, 8ULL << 30};
+        setrlimit(RLIMIT_AS, &kLimit);
+        acl::aclrtSetDevice(0);
+        void* memory = nullptr;
+        _exit(acl::aclrtMalloc(&memory, 64 << 20, ACL_MEM_MALLOC_HUGE_FIRST) == 0 ? 12 : 1);
+      }),
+      12));
+}
+
 TEST(AProcessEnd, ExitWithATaskThatNeverEndsIsClean) {
   EXPECT_TRUE(exitedWith(inChild([] {
                            void* stream = *createStream(0, 0, 0);
