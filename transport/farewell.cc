@@ -17,7 +17,7 @@ std::list<Entry>& entries() {
 
 }  // namespace
 
-void Farewell::begin(ControlThread* thread, std::shared_ptr<Connection> channel,
+void Farewell::begin(ControlThread* thread, const std::shared_ptr<Connection>& channel,
                      std::vector<std::shared_ptr<void>> keep) {
   if (!channel->isOpen()) return;
   auto& all = entries();

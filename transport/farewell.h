@@ -12,7 +12,7 @@ namespace hccl::transport {
 class Farewell {
  public:
   // Control thread only.
-  static void begin(ControlThread* thread, std::shared_ptr<Connection> channel,
+  static void begin(ControlThread* thread, const std::shared_ptr<Connection>& channel,
                     std::vector<std::shared_ptr<void>> keep);
   // Farewells under way (for tests). Control thread only.
   static size_t count();

@@ -1,4 +1,5 @@
 // makeLinks and localEndpoint: the door of this folder.
+#include <new>
 #include <utility>
 
 #include "src/runtime/engine.h"
@@ -18,7 +19,7 @@ class LinksImpl final : public Links {
   ~LinksImpl() override {
     // A forked child only forgets: sockets and memory belong to the parent.
     if (runtime::isForkedChild()) {
-      new std::shared_ptr<LinksCore>(std::move(core_));
+      (void)new (std::nothrow) std::shared_ptr<LinksCore>(std::move(core_));
       return;
     }
     core_->flush(Deadline::after(kFlushSeconds));

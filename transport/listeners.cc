@@ -224,11 +224,11 @@ void Listeners::outOfDescriptors(Listener* listener) {
               [thread = thread_, watch] { thread->rearm(watch, EPOLLIN); });
 }
 
-void Listeners::add(std::shared_ptr<Connection> connection) {
+void Listeners::add(const std::shared_ptr<Connection>& connection) {
   if (strangers_.size() - parked_ >= maxStrangers_) dropOldest(false);
   const auto it = strangers_.emplace(strangers_.end());
   it->connection = connection;
-  connection->onMessage = [this, it](Message message) { onMessage(it, message); };
+  connection->onMessage = [this, it](const Message& message) { onMessage(it, message); };
   connection->onClosed = [this, it](const Status&) { take(it); };
   arm(it, kHelloSeconds);
   // Who speaks at once is heard before later callers can push it out.
@@ -246,7 +246,7 @@ void Listeners::arm(Strangers::iterator it, double seconds) {
 std::shared_ptr<Connection> Listeners::take(Strangers::iterator it) {
   if (it->timer != 0) thread_->cancel(it->timer);
   if (it->parked) --parked_;
-  const auto connection = std::move(it->connection);
+  auto connection = std::move(it->connection);
   strangers_.erase(it);
   connection->onMessage = nullptr;
   connection->onClosed = nullptr;

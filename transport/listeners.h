@@ -63,7 +63,7 @@ class Listeners {
   Result<SocketAddress> listenInRange(ControlThread* thread, const IpAddress& ip);
   void adopt(ControlThread* thread, Listener* listener, bool isUnix);
   void acceptSome(Listener* listener, bool isUnix);
-  void add(std::shared_ptr<Connection> connection);
+  void add(const std::shared_ptr<Connection>& connection);
   void arm(Strangers::iterator it, double seconds);
   void onMessage(Strangers::iterator it, const Message& message);
   void route(Strangers::iterator it);

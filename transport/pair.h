@@ -28,7 +28,7 @@ class Pair final : public SetupHost {
   void want(LinkKind kind, Deadline until);
 
   // A caller said hello to this rank as the peer.
-  void onHello(std::shared_ptr<Connection> connection, const HelloBody& hello);
+  void onHello(const std::shared_ptr<Connection>& connection, const HelloBody& hello);
   // A data connection that claims to belong to the attempt under way.
   void onJoin(const JoinBody& join, UniqueFd fd);
 

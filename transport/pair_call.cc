@@ -184,7 +184,7 @@ void Pair::onReject(const RejectBody& body) {
   }
 }
 
-void Pair::onHello(std::shared_ptr<Connection> connection, const HelloBody& hello) {
+void Pair::onHello(const std::shared_ptr<Connection>& connection, const HelloBody& hello) {
   if (hello.purpose == Purpose::kChannel && initiator_) return connection->close();
   if (answers_.size() >= kMaxAnswers) dropAnswer(answers_.begin());
   const auto it = answers_.emplace(answers_.end());

@@ -58,7 +58,7 @@ std::optional<AlgoLevels> parseLevels(std::string_view text) {
   if (parts.size() > levels.size()) return std::nullopt;
   for (const std::string_view part : parts) {
     const size_t colon = part.find(':');
-    if (colon == std::string_view::npos || colon != 6 || !part.starts_with("level")) {
+    if (colon != 6 || !part.starts_with("level")) {
       return std::nullopt;
     }
     const int index = part[5] - '0';

@@ -104,6 +104,7 @@ Result<std::vector<NetInterface>> listInterfaces() {
     nic.addresses.push_back(std::move(*ip));
   }
   std::vector<NetInterface> interfaces;
+  interfaces.reserve(byName.size());
   for (auto& [name, nic] : byName) interfaces.push_back(std::move(nic));
   return interfaces;
 }

@@ -63,7 +63,7 @@ Attempt tryRoot(const SocketAddress& address, const RootTarget& target, Deadline
                           {"HCCL bootstrap", fmt::format("is {}", target.version),
                            fmt::format("(root) is {}", server->version)}));
   }
-  Agent agent(std::move(*fd), address, std::move(session));
+  Agent agent(std::move(*fd), address, session);
   if (status.isOk()) {
     Result<Agent::Frame> welcome = agent.receive(deadline);
     status = welcome ? Status::ok() : welcome.status();

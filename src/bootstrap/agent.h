@@ -18,7 +18,7 @@ namespace hccl::bootstrap {
 class Agent {
  public:
   Agent(UniqueFd fd, SocketAddress peer, Session session)
-      : fd_(std::move(fd)), peer_(std::move(peer)), session_(std::move(session)) {}
+      : fd_(std::move(fd)), peer_(std::move(peer)), session_(session) {}
 
   struct Frame {
     FrameType type{};

@@ -85,7 +85,7 @@ class RootServer {
   void advance();
   void onTimeout();
   void onLost(Id id);
-  void decide(Verdict verdict);
+  void decide(const Verdict& verdict);
   void answer(Id id);
 
   RootServerOptions options_;

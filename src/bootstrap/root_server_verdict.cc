@@ -30,7 +30,7 @@ void RootServer::welcome(Id id) {
                               fmt::format("({}) is {}", peer, connection.version())});
     close(id);
     ++answered_;  // the agent finds the difference itself
-    if (verdict_ == nullptr) decide(std::move(verdict));
+    if (verdict_ == nullptr) decide(verdict);
     return;
   }
   connection.send(FrameType::kWelcome, emptyBody());
@@ -48,9 +48,9 @@ void RootServer::takeFrame(Id id) {
   if (!verdict) {
     Verdict broken;
     broken.status = verdict.status();
-    return decide(std::move(broken));
+    return decide(broken);
   }
-  decide(std::move(*verdict));
+  decide(*verdict);
 }
 
 void RootServer::takeJoin(Id id) {
@@ -68,7 +68,7 @@ void RootServer::takeJoin(Id id) {
     HCCL_ERROR("[InitGroupStage][RanktableDetect]{} {}", errNoText(status.code()), status.text());
     Verdict verdict;
     verdict.status = status;
-    return decide(std::move(verdict));
+    return decide(verdict);
   }
   advance();
 }
@@ -79,7 +79,7 @@ void RootServer::advance() {
     Verdict verdict;
     verdict.ranks = gathering_.ranks();
     verdict.connected = verdict.rankCount = gathering_.rankCount();
-    return decide(std::move(verdict));
+    return decide(verdict);
   }
   isMerging_ = true;
   deadline_ = Deadline::after(deadline_.remainingSeconds() + kMergeExtraSeconds);
@@ -87,7 +87,7 @@ void RootServer::advance() {
   if (!list) {
     Verdict verdict;
     verdict.status = list.status();
-    return decide(std::move(verdict));
+    return decide(verdict);
   }
   const auto body = std::make_shared<const SharedBody>(std::move(*list));
   for (const auto& [id, connection] : connections_) {
@@ -105,7 +105,7 @@ void RootServer::onTimeout() {
         eiError(Ei::kRankTableDetect, HCCL_E_TIMEOUT,
                 {fmt::format("the first root did not answer rank {} in time", gathering_.leader())},
                 static_cast<int>(gathering_.leader()));
-    return decide(std::move(verdict));
+    return decide(verdict);
   }
   for (const std::string& line : gathering_.timeoutLines(seconds)) HCCL_ERROR("{}", line);
   if (!gathering_.hasStarted()) return stop();
@@ -130,10 +130,10 @@ void RootServer::onLost(Id id) {
               static_cast<int>(rank));
   HCCL_ERROR("[InitGroupStage][RanktableDetect]{} {}", errNoText(verdict.status.code()),
              verdict.status.text());
-  decide(std::move(verdict));
+  decide(verdict);
 }
 
-void RootServer::decide(Verdict verdict) {
+void RootServer::decide(const Verdict& verdict) {
   failed_ = !verdict.status.isOk();
   Result<std::string> text = encodeVerdict(verdict);
   if (!text) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -136,7 +137,9 @@ class Communicator {
     uint8_t type;
     uint32_t root;
     uint16_t choice;  // algorithms and variants
-    auto operator<=>(const PlanKey&) const = default;
+    bool operator<(const PlanKey& other) const {
+      return std::tie(type, root, choice) < std::tie(other.type, other.root, other.choice);
+    }
   };
   struct CachedPlan {
     uint16_t choice = 0;

@@ -87,7 +87,7 @@ Status runTransfers(std::vector<QueuedTransfers>& all) {
 
 Status runInitializations(Group& group, const Environment& environment) {
   if (group.requests.empty()) return Status::ok();
-  const Status status = joinTogether(group.requests, environment);
+  Status status = joinTogether(group.requests, environment);
   for (size_t i = 0; i < group.requests.size(); ++i) *group.handles[i] = group.requests[i].handle;
   return status;
 }

@@ -153,6 +153,7 @@ Result<std::vector<HcclComm>> joinAll(std::span<const int32_t> devices,
   }
   const Status status = joinTogether(requests, environment);
   std::vector<HcclComm> handles;
+  handles.reserve(requests.size());
   for (const JoinRequest& request : requests) handles.push_back(request.handle);
   if (status.isOk()) return handles;
   for (const HcclComm handle : handles) {

@@ -54,6 +54,7 @@ void Execution::begin(const Launch& launch) {
   sources_.resize(operands);
   idlePolls_ = 0;
   waitingSince_ = 0;
+  brokenLink_ = BrokenLink();
   leftPeer_ = -1;
   waitingStep_ = nullptr;
   streaming_ = launch.outputBytes >= kStreamingBytes;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "src/executor/broken_link.h"
 #include "src/executor/context.h"
 #include "src/executor/launch.h"
 #include "src/executor/mismatch.h"
@@ -83,6 +84,7 @@ class Execution {
   uint64_t idlePolls_ = 0;
   uint64_t waitingSince_ = 0;
   uint32_t stranger_ = 0;  // rank that is looked at next
+  BrokenLink brokenLink_;
   int64_t leftPeer_ = -1;  // peer that has left, seen at the last look
   const plan::Step* waitingStep_ = nullptr;
   Status status_;

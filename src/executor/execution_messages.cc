@@ -61,7 +61,10 @@ Execution::Outcome Execution::messageStep(const Step& step, LaneState& lane) {
                                     {want.sequence, want.signature, want.count},
                                     {got.sequence, got.signature, got.count}));
     }
-    if (io == Io::kFailed) return failWith(link.failure());
+    if (io == Io::kFailed) {
+      describeWait(step);
+      return brokenLink_.settled() ? failWith(link.failure()) : Outcome::kIdle;
+    }
     if (io != Io::kDone) {
       describeWait(step);
       return io == Io::kProgress || moved ? Outcome::kProgress : Outcome::kIdle;

@@ -41,6 +41,11 @@ Status mismatchError(const char* communicator, uint32_t localRank, uint32_t remo
   differs("op", std::string(reduceOpName(mine.reduceOp)),
           std::string(reduceOpName(theirs.reduceOp)));
   differs("root", mine.root, theirs.root);
+  // Operations with varying blocks carry a digest of all counts.
+  if (plan::hasVaryingBlocks(static_cast<HcclCMDType>(mine.type))) {
+    differs("counts (digest of the array)", fmt::format("{:#x}", local.count),
+            fmt::format("{:#x}", remote.count));
+  }
   differs("count", local.count, remote.count);
   differs("sequence", local.sequence, remote.sequence);
   differs("algorithm", int{mine.algorithm}, int{theirs.algorithm});

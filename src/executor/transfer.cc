@@ -48,6 +48,7 @@ void Transfer::begin(Context& context, const TransferItem& item) {
   bytes_ = item.count * reduce::typeSize(item.dataType);
   piecesDone_ = 0;
   pieces_ = 1;
+  brokenLink_ = BrokenLink();
 }
 
 Poll Transfer::finish(const Status& status) {
@@ -191,7 +192,8 @@ Poll Transfer::message() {
     case Io::kMismatch:
       return finish(mismatch(receive_.got.sequence, receive_.got.signature, receive_.got.count));
     case Io::kFailed:
-      return finish(link.failure());
+      if (brokenLink_.settled()) return finish(link.failure());
+      break;
     case Io::kProgress:
       return Poll::kProgress;
     case Io::kIdle:

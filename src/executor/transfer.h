@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "src/executor/broken_link.h"
 #include "src/executor/context.h"
 #include "src/runtime/task.h"
 
@@ -50,6 +51,7 @@ class Transfer {
   const std::byte* source_ = nullptr;  // receive: the peer's buffer or staging
   transport::SendState send_;
   transport::ReceiveState receive_;
+  BrokenLink brokenLink_;
   Status status_;
 };
 

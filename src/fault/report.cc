@@ -55,7 +55,7 @@ void reportAsyncError(const Status& status, std::string_view keywords, const cha
   if (asyncError.load(std::memory_order_relaxed) != nullptr) return;
   auto text = std::make_unique<std::string>(screenText(status));
   std::string* none = nullptr;
-  if (asyncError.compare_exchange_strong(none, text.get())) text.release();
+  if (asyncError.compare_exchange_strong(none, text.get())) (void)text.release();
 }
 
 const char* recentErrorMessage() {

@@ -308,6 +308,7 @@ class Lowering {
     step.targets = static_cast<uint16_t>(targets);
     step.sources = static_cast<uint16_t>(operands.size() - targets);
     std::vector<uint32_t> ranks;
+    ranks.reserve(operands.size());
     for (const auto& operand : operands) ranks.push_back(operand.first);
     builder_.segments(step, move, [&](uint32_t s) {
       std::vector<Ref> refs;

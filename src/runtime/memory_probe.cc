@@ -49,12 +49,14 @@ std::vector<Group> memoryGroups(const std::string& root) {
     std::string path = line.substr(second + 1);
     for (;;) {
       if (path == "/") path.clear();
+      std::string folder = root;
+      folder += v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+      folder += path;
       if (v2) {
-        groups.push_back(
-            {root + "/sys/fs/cgroup" + path, "/memory.max", "/memory.current", "inactive_file"});
+        groups.push_back({std::move(folder), "/memory.max", "/memory.current", "inactive_file"});
       } else {
-        groups.push_back({root + "/sys/fs/cgroup/memory" + path, "/memory.limit_in_bytes",
-                          "/memory.usage_in_bytes", "total_inactive_file"});
+        groups.push_back({std::move(folder), "/memory.limit_in_bytes", "/memory.usage_in_bytes",
+                          "total_inactive_file"});
       }
       if (path.empty()) break;
       path.resize(path.rfind('/'));
