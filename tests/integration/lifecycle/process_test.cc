@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -49,10 +50,12 @@ void exitWithoutDestroy(Rank& rank) {
   const HcclComm comm = openByRootInfo(rank);
   allReduce(rank, comm, *session);
   rank.meet();
-  static std::vector<int32_t> data(1000, 1);
-  // One more that nobody waits for.
-  HCCL_MUST(HcclAllReduce(data.data(), data.data(), 1000, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
-                          comm, session->stream()));
+  // One more that nobody waits for, on memory that the process keeps to its end.
+  void* data = nullptr;
+  HCCL_MUST(aclrtMalloc(&data, 4000, ACL_MEM_MALLOC_HUGE_FIRST));
+  std::memset(data, 0, 4000);
+  HCCL_MUST(HcclAllReduce(data, data, 1000, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, comm,
+                          session->stream()));
 }
 
 // The child's calls fail with a text, the parent's communicator goes on.
