@@ -9,9 +9,6 @@
 namespace hccl::transport::rdma {
 namespace {
 
-// Tables are longer than this only on devices with very many virtual interfaces.
-constexpr uint32_t kMaxGids = 1024;
-
 struct Candidate {
   PortChoice choice;
   bool sameFamily = false;
@@ -29,10 +26,12 @@ struct Search {
   PortChoice exact = {};
 
   void note(const std::string& text) { notes += (notes.empty() ? "" : "; ") + text; }
-  void lookAtPort(ibv_context* context, uint8_t port, const std::string& device);
+  void lookAtPort(ibv_context* context, uint8_t port, const std::string& device,
+                  const std::vector<ibv_gid_entry>& gids);
 };
 
-void Search::lookAtPort(ibv_context* context, uint8_t port, const std::string& device) {
+void Search::lookAtPort(ibv_context* context, uint8_t port, const std::string& device,
+                        const std::vector<ibv_gid_entry>& gids) {
   ibv_port_attr attributes{};
   if (const int error = verbs->queryPort(context, port, &attributes); error != 0) {
     return note(
@@ -43,11 +42,8 @@ void Search::lookAtPort(ibv_context* context, uint8_t port, const std::string& d
   }
   const bool active = attributes.state == IBV_PORT_ACTIVE;
   bool usable = false;
-  const auto count = std::min<uint32_t>(static_cast<uint32_t>(attributes.gid_tbl_len), kMaxGids);
-  for (uint32_t index = 0; index < count; ++index) {
-    ibv_gid_entry entry{};
-    if (verbs->queryGid(context, port, index, &entry) != 0) continue;
-    if (entry.gid_type != IBV_GID_TYPE_ROCE_V2) continue;
+  for (const ibv_gid_entry& entry : gids) {
+    if (entry.port_num != port || entry.gid_type != IBV_GID_TYPE_ROCE_V2) continue;
     const IpAddress address = addressOfGid(entry.gid);
     if (address.isAny() || address.isLinkLocal()) continue;
     usable = true;
@@ -55,7 +51,8 @@ void Search::lookAtPort(ibv_context* context, uint8_t port, const std::string& d
     if (same && !active) downPort = fmt::format("{} port {}", device, port);
     if (!active) continue;
     Candidate candidate;
-    candidate.choice = {context, port, index, address, attributes.active_mtu, device, same};
+    candidate.choice = {context, port, entry.gid_index, address, attributes.active_mtu,
+                        device,  same};
     candidate.sameFamily = address.family() == wanted.family();
     candidate.near = numaNode >= 0 && verbs->numaNode(context) == numaNode;
     if (same && !found) {
@@ -109,8 +106,9 @@ Result<PortChoice> choosePort(VerbsApi* verbs, const IpAddress& wanted, int numa
       search.note(fmt::format("{} cannot be queried: {}", device, std::strerror(error)));
       continue;
     }
+    const auto gids = verbs->gidTable(context);
     for (uint8_t port = 1; port <= attributes.phys_port_cnt; ++port) {
-      search.lookAtPort(context, port, device);
+      search.lookAtPort(context, port, device, gids);
     }
   }
   if (search.found) return search.exact;

@@ -15,7 +15,7 @@ namespace hccl::transport::rdma {
 // Equal at both ends.
 struct RingShape {
   uint32_t depth = 16;             // cells
-  uint32_t cellBytes = 32 * 1024;  // of each
+  uint32_t cellBytes = 64 * 1024;  // of each
   uint32_t queuePairs = 1;
   bool operator==(const RingShape&) const = default;
 };

@@ -56,9 +56,9 @@ struct RdmaSetup::Words {
     const auto json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_object()) return std::nullopt;
     bool good = true;
-    const auto number = [&](const char* key, auto* value) {
+    const auto number = [&](const char* name, auto* value) {
       using T = std::remove_reference_t<decltype(*value)>;
-      const auto it = json.find(key);
+      const auto it = json.find(name);
       if (it == json.end() || !it->is_number_unsigned()) return void(good = false);
       const auto wide = it->template get<uint64_t>();
       *value = static_cast<T>(wide);

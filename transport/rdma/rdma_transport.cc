@@ -17,7 +17,14 @@
 namespace hccl::transport {
 namespace {
 
-using namespace rdma;
+using rdma::choosePort;
+using rdma::kMaxQueuePairs;
+using rdma::mtuBytes;
+using rdma::PortChoice;
+using rdma::proposedShape;
+using rdma::RdmaSetup;
+using rdma::realVerbs;
+using rdma::SetupTools;
 
 constexpr double kLongestAttempt = 20;  // seconds; then the pair goes on with TCP
 

@@ -47,14 +47,6 @@ class RealVerbs final : public VerbsApi {
     return ibv_get_device_name(context->device);
   }
 
-  std::string portInterface(ibv_context* context, uint8_t port, int gidIndex) override {
-    std::ifstream file(std::string(context->device->ibdev_path) + "/ports/" + std::to_string(port) +
-                       "/gid_attrs/ndevs/" + std::to_string(gidIndex));
-    std::string name;
-    std::getline(file, name);
-    return name;
-  }
-
   int numaNode(ibv_context* context) override {
     std::ifstream file(std::string(context->device->ibdev_path) + "/device/numa_node");
     int node = -1;
@@ -69,6 +61,22 @@ class RealVerbs final : public VerbsApi {
   }
   int queryGid(ibv_context* context, uint32_t port, uint32_t index, ibv_gid_entry* entry) override {
     return ibv_query_gid_ex(context, port, index, entry, 0);
+  }
+  std::vector<ibv_gid_entry> gidTable(ibv_context* context) override {
+    ibv_device_attr device{};
+    if (ibv_query_device(context, &device) != 0) return {};
+    size_t size = 0;
+    for (uint8_t port = 1; port <= device.phys_port_cnt; ++port) {
+      ibv_port_attr attributes{};
+      if (ibv_query_port(context, port, &attributes) == 0) {
+        size += static_cast<size_t>(attributes.gid_tbl_len);
+      }
+    }
+    std::vector<ibv_gid_entry> entries(size);
+    const ssize_t count = ibv_query_gid_table(context, entries.data(), size, 0);
+    if (count < 0) errno = static_cast<int>(-count);
+    entries.resize(count < 0 ? 0 : static_cast<size_t>(count));
+    return entries;
   }
   int getAsyncEvent(ibv_context* context, ibv_async_event* event) override {
     return ibv_get_async_event(context, event);

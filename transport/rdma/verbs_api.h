@@ -21,8 +21,7 @@ class VerbsApi {
   // there is none.
   virtual std::vector<ibv_context*> devices() = 0;
   virtual std::string deviceName(ibv_context* context) = 0;
-  // The network interface and NUMA node behind a port or device, from sysfs; "" and -1 unknown.
-  virtual std::string portInterface(ibv_context* context, uint8_t port, int gidIndex) = 0;
+  // From sysfs; -1 unknown.
   virtual int numaNode(ibv_context* context) = 0;
 
   // errno values.
@@ -30,6 +29,8 @@ class VerbsApi {
   virtual int queryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes) = 0;
   virtual int queryGid(ibv_context* context, uint32_t port, uint32_t index,
                        ibv_gid_entry* entry) = 0;
+  // The entries of all ports that hold an address; empty with errno set on failure.
+  virtual std::vector<ibv_gid_entry> gidTable(ibv_context* context) = 0;
   // -1 with errno; EAGAIN when there is none (the descriptor does not block).
   virtual int getAsyncEvent(ibv_context* context, ibv_async_event* event) = 0;
   virtual void ackAsyncEvent(ibv_async_event* event) = 0;

@@ -81,6 +81,20 @@ int FakeVerbs::queryGid(ibv_context* context, uint32_t port, uint32_t index, ibv
   return 0;
 }
 
+std::vector<ibv_gid_entry> FakeVerbs::gidTable(ibv_context* context) {
+  std::vector<ibv_gid_entry> entries;
+  const auto& ports = of(context)->ports;
+  for (uint32_t port = 1; port <= ports.size(); ++port) {
+    for (uint32_t index = 0; index < ports[port - 1].gids.size(); ++index) {
+      ibv_gid_entry& entry = entries.emplace_back();
+      (void)queryGid(context, port, index, &entry);
+      entry.port_num = port;
+      entry.gid_index = index;
+    }
+  }
+  return entries;
+}
+
 int FakeVerbs::getAsyncEvent(ibv_context* context, ibv_async_event* event) {
   auto& events = of(context)->events;
   if (events.empty()) {

@@ -102,11 +102,11 @@ class FakeVerbs final : public VerbsApi {
   bool hasDevices() override { return !devices_.empty(); }
   std::vector<ibv_context*> devices() override;
   std::string deviceName(ibv_context* context) override { return of(context)->name; }
-  std::string portInterface(ibv_context*, uint8_t, int) override { return "eth0"; }
   int numaNode(ibv_context* context) override { return of(context)->numaNode; }
   int queryDevice(ibv_context* context, ibv_device_attr* attributes) override;
   int queryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes) override;
   int queryGid(ibv_context* context, uint32_t port, uint32_t index, ibv_gid_entry* entry) override;
+  std::vector<ibv_gid_entry> gidTable(ibv_context* context) override;
   int getAsyncEvent(ibv_context* context, ibv_async_event* event) override;
   void ackAsyncEvent(ibv_async_event*) override {}
   ibv_pd* allocPd(ibv_context* context) override;
