@@ -2,6 +2,7 @@
 #include <array>
 
 #include "src/base/env.h"
+#include "src/base/log.h"
 #include "transport/rdma/rdma_transport.h"
 #include "transport/setup.h"
 #include "transport/shm/shm_transport.h"
@@ -42,7 +43,13 @@ bool isNamed(const std::string& list, std::string_view name) {
 
 bool roceInsideServer(const std::string& list) {
   const auto env = environment();
-  return env.isOk() && (*env)->intraRoce && isNamed(list, "rdma") && rdmaIsPossible();
+  if (!env.isOk() || !(*env)->intraRoce || !isNamed(list, "rdma")) return false;
+  static const bool possible = [] {
+    const bool is = rdmaIsPossible();
+    if (!is) HCCL_RUN_WARNING("HCCL_INTRA_ROCE_ENABLE=1 has no effect: there is no RDMA device");
+    return is;
+  }();
+  return possible;
 }
 
 bool transportAllowed(const std::string& list, std::string_view name) {
