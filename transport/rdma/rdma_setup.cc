@@ -56,7 +56,7 @@ struct RdmaSetup::Words {
     const auto json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_object()) return std::nullopt;
     bool good = true;
-    const auto number = [&](const char* name, auto* value) {
+    const auto readNumber = [&](const char* name, auto* value) {
       using T = std::remove_reference_t<decltype(*value)>;
       const auto it = json.find(name);
       if (it == json.end() || !it->is_number_unsigned()) return void(good = false);
@@ -74,14 +74,14 @@ struct RdmaSetup::Words {
     if (!parsed) return std::nullopt;
     words.address = *parsed;
     uint32_t mtu = 0;
-    number("port", &words.port);
-    number("token", &words.token);
-    number("ring", &words.ring);
-    number("key", &words.key);
-    number("depth", &words.shape.depth);
-    number("cell", &words.shape.cellBytes);
-    number("qps", &words.shape.queuePairs);
-    number("mtu", &mtu);
+    readNumber("port", &words.port);
+    readNumber("token", &words.token);
+    readNumber("ring", &words.ring);
+    readNumber("key", &words.key);
+    readNumber("depth", &words.shape.depth);
+    readNumber("cell", &words.shape.cellBytes);
+    readNumber("qps", &words.shape.queuePairs);
+    readNumber("mtu", &mtu);
     if (!good || !isLegal(words.shape) || mtu < IBV_MTU_256 || mtu > IBV_MTU_4096) {
       return std::nullopt;
     }
