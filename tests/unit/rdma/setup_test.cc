@@ -54,11 +54,14 @@ class SetupTest : public ::testing::Test {
     }
   }
   ~SetupTest() override { drop(); }
+  // On the control thread, where connections are destroyed: the fake knows no locks.
   void drop() {
-    for (auto& setup : setups_) setup.reset();
-    for (auto& host : hosts_) host.made.clear();
-    // Connections are destroyed on the control thread.
-    (*ControlThread::instance())->run([] {});
+    ControlThread* thread = *ControlThread::instance();
+    thread->run([this] {
+      for (auto& setup : setups_) setup.reset();
+      for (auto& host : hosts_) host.made.clear();
+    });
+    thread->run([] {});
   }
 
   void run() {
