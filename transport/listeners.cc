@@ -201,7 +201,7 @@ void Listeners::acceptSome(Listener* listener, bool isUnix) {
       const bool welcome = uid.isOk() && (*uid == ::geteuid() || *uid == 0);
       auto connection = Connection::open(thread_, std::move(fd), true, "a process of this host");
       if (welcome) {
-        add(std::move(connection));
+        add(connection);
         continue;
       }
       RejectBody reject;
