@@ -62,8 +62,11 @@ void exitWithoutDestroy(Rank& rank) {
   void* data = nullptr;
   HCCL_MUST(aclrtMalloc(&data, 4000, ACL_MEM_MALLOC_HUGE_FIRST));
   std::memset(data, 0, 4000);
-  HCCL_MUST(HcclAllReduce(data, data, 1000, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM, comm,
-                          session->stream()));
+  // A peer that is quicker may be gone already, which the call then tells.
+  const HcclResult result = HcclAllReduce(data, data, 1000, HCCL_DATA_TYPE_INT32, HCCL_REDUCE_SUM,
+                                          comm, session->stream());
+  expect(result == HCCL_SUCCESS || result == HCCL_E_REMOTE,
+         "the last call returned " + std::to_string(result));
 }
 
 // The child's calls fail with a text, the parent's communicator goes on.
