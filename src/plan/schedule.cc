@@ -11,29 +11,6 @@ std::array<Buffer, 3> roles(Buffer input, Buffer output, Buffer scratch) {
   return {input, output, scratch};
 }
 
-StageOp stageOpOf(HcclCMDType type) {
-  switch (type) {
-    case HCCL_CMD_REDUCE:
-      return StageOp::kReduce;
-    case HCCL_CMD_BROADCAST:
-      return StageOp::kBroadcast;
-    case HCCL_CMD_REDUCE_SCATTER:
-    case HCCL_CMD_REDUCE_SCATTER_V:
-      return StageOp::kReduceScatter;
-    case HCCL_CMD_ALLGATHER:
-    case HCCL_CMD_ALLGATHER_V:
-      return StageOp::kAllGather;
-    case HCCL_CMD_SCATTER:
-      return StageOp::kScatter;
-    case HCCL_CMD_ALLTOALL:
-    case HCCL_CMD_ALLTOALLV:
-    case HCCL_CMD_ALLTOALLVC:
-      return StageOp::kAllToAll;
-    default:
-      return StageOp::kAllReduce;
-  }
-}
-
 Blocks identity(uint32_t count) {
   Blocks blocks(count);
   for (uint32_t b = 0; b < count; ++b) blocks[b] = {b};
@@ -243,6 +220,29 @@ void translate(const Stage& stage, const Group& group, const Move& move, std::ve
 }
 
 }  // namespace
+
+StageOp stageOpOf(HcclCMDType type) {
+  switch (type) {
+    case HCCL_CMD_REDUCE:
+      return StageOp::kReduce;
+    case HCCL_CMD_BROADCAST:
+      return StageOp::kBroadcast;
+    case HCCL_CMD_REDUCE_SCATTER:
+    case HCCL_CMD_REDUCE_SCATTER_V:
+      return StageOp::kReduceScatter;
+    case HCCL_CMD_ALLGATHER:
+    case HCCL_CMD_ALLGATHER_V:
+      return StageOp::kAllGather;
+    case HCCL_CMD_SCATTER:
+      return StageOp::kScatter;
+    case HCCL_CMD_ALLTOALL:
+    case HCCL_CMD_ALLTOALLV:
+    case HCCL_CMD_ALLTOALLVC:
+      return StageOp::kAllToAll;
+    default:
+      return StageOp::kAllReduce;
+  }
+}
 
 uint32_t Stage::rounds() const {
   return groups.empty() ? 0 : row->algorithm->rounds(argsOf(*this, groups[0]));

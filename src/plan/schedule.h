@@ -14,6 +14,9 @@
 
 namespace hccl::plan {
 
+// What an operation is when one group does it; AllReduce for those that are none of the others.
+StageOp stageOpOf(HcclCMDType type);
+
 struct Group {
   std::vector<uint32_t> ranks;                // by member index
   uint32_t root = 0;                          // member index

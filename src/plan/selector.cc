@@ -34,25 +34,6 @@ AlgoOp algoOpOf(HcclCMDType type) {
   }
 }
 
-StageOp stageOf(HcclCMDType type) {
-  switch (algoOpOf(type)) {
-    case AlgoOp::kAllGather:
-      return StageOp::kAllGather;
-    case AlgoOp::kReduceScatter:
-      return StageOp::kReduceScatter;
-    case AlgoOp::kBroadcast:
-      return StageOp::kBroadcast;
-    case AlgoOp::kReduce:
-      return StageOp::kReduce;
-    case AlgoOp::kScatter:
-      return StageOp::kScatter;
-    case AlgoOp::kAllToAll:
-      return StageOp::kAllToAll;
-    default:
-      return StageOp::kAllReduce;
-  }
-}
-
 // The rows that the rules name; looked up once.
 const AlgorithmRow* meshRow() {
   static const AlgorithmRow* const found = findAlgorithm("fullmesh");
@@ -123,7 +104,7 @@ bool oneShot(const AlgorithmRow* algorithm, StageOp op, uint64_t bytes) {
 Choice select(const OpDesc& op, const Topology& topology, const AlgoConfig& config, bool strict,
               uint64_t bytes) {
   Choice choice;
-  const StageOp stage = stageOf(op.type);
+  const StageOp stage = stageOpOf(op.type);
   const AlgoToken level1 = config.level(algoOpOf(op.type), 1);
   if (op.type == HCCL_CMD_BARRIER) {
     choice.level0 = topology.rankCount > 16 ? nhrRow() : meshRow();
