@@ -274,6 +274,21 @@ void LinksCore::peerLeft(uint32_t peer) {
   runtime::Engine::instance().wake();
 }
 
+void LinksCore::siblingLeft(const LinksCore& sibling) {
+  const uint32_t peer = sibling.rank();
+  if (allowsLocal() && sibling.allowsLocal()) return peerLeft(peer);
+  auto thread = ControlThread::instance();
+  if (!thread.isOk()) return;
+  (*thread)->post([self = shared_from_this(), peer] {
+    if (!self->closed_ && !self->hasChannel(peer)) self->peerLeft(peer);
+  });
+}
+
+bool LinksCore::hasChannel(uint32_t peer) const {
+  const auto it = pairs_.find(peer);
+  return it != pairs_.end() && it->second && it->second->hasChannel();
+}
+
 void LinksCore::peerAborted(uint32_t peer, const Status& cause) {
   Links::Failure callback;
   {
@@ -379,7 +394,7 @@ void Registry::remove(const std::shared_ptr<LinksCore>& core) {
   cores_.erase({core->id(), core->rank()});
   for (auto it = cores_.lower_bound({core->id(), 0});
        it != cores_.end() && it->first.first == core->id(); ++it) {
-    it->second->peerLeft(core->rank());
+    it->second->siblingLeft(*core);
   }
   if (--leases_[core->mine().lease].live == 0) {
     idleLeases_.push_back(core->mine().lease);

@@ -64,6 +64,9 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
   void setHopeless(uint32_t peer, const Status& status);
   void peerFailed(uint32_t peer, const Status& status);
   void peerLeft(uint32_t peer);
+  // A peer of this process has left. Its goodbye may still be on the way behind the last words of a
+  // link's set-up, where there is a channel; else this is the only news of it.
+  void siblingLeft(const LinksCore& sibling);
   void peerAborted(uint32_t peer, const Status& cause);
   bool isWanted(uint32_t peer) const;
   // Goes through sockets for what is wanted of the peer.
@@ -72,6 +75,7 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
 
   // Control thread only. nullptr when the peer's card is broken or this object is closed.
   Pair* pair(uint32_t peer);
+  bool hasChannel(uint32_t peer) const;
 
   static constexpr LinkKind kKinds[2] = {LinkKind::kCollective, LinkKind::kPointToPoint};
 

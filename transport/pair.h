@@ -32,6 +32,9 @@ class Pair final : public SetupHost {
   // A data connection that claims to belong to the attempt under way.
   void onJoin(const JoinBody& join, UniqueFd fd);
 
+  // The handshake is done and the peer's end of the connection has not been seen.
+  bool hasChannel() const { return channel_ != nullptr; }
+
   // This rank leaves.
   void sayBye();
   // This rank's operations have failed: the peer, when there is a channel, learns why.

@@ -239,6 +239,23 @@ TEST_P(LinksTest, SentBeforeLeavingStillArrives) {
   EXPECT_EQ(ranks_[0]->run("failure 0.05"), "none");
 }
 
+// The lower rank's end of a link is ready first: it may have sent and gone before the other end is.
+TEST_P(LinksTest, LeavingBeforeThePeerEndIsReady) {
+  if (direct()) return;
+  make(2, false);
+  for (int round = 0; round < 50; ++round) {
+    for (uint32_t i = 0; i < 2; ++i) {
+      ASSERT_EQ(makeRankLinks(ranks_[i], cards_, i, GetParam().transports), "ok");
+    }
+    ASSERT_EQ(ranks_[0]->run("connect 1 1 20"), "ok");
+    ASSERT_EQ(ranks_[0]->run("send 1 1 4 1 1 20"), "ok");
+    ranks_[0]->run("destroy");
+    ASSERT_EQ(ranks_[1]->run("connect 0 1 20"), "ok") << "round " << round;
+    EXPECT_EQ(ranks_[1]->run("receive 0 1 4 1 1 20"), "ok");
+    ranks_[1]->run("destroy");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, LinksTest,
                          ::testing::Values(Case{Where::kThreads, "auto"},
                                            Case{Where::kThreads, "tcp"},

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -126,16 +128,37 @@ TEST(Environment, StreamsAreTheSmallerNumberOfBothEnds) {
   }
 }
 
+// Two neighbouring ports that nobody has now, below the range of connections' own ports.
+uint16_t freePortPair() {
+  const auto bindable = [](uint16_t port) {
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    const bool ok = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    close(fd);
+    return ok;
+  };
+  const auto start = static_cast<uint16_t>(20000 + getpid() % 5000 * 2);
+  for (uint16_t port = start; port < 32000; port += 2) {
+    if (bindable(port) && bindable(static_cast<uint16_t>(port + 1))) return port;
+  }
+  return 0;
+}
+
 TEST(Environment, PortsComeOutOfTheRange) {
-  const std::vector<std::string> prefix = {"env", "HCCL_NPU_SOCKET_PORT_RANGE=47311-47312"};
+  const uint16_t port = freePortPair();
+  ASSERT_NE(port, 0);
+  const std::string range = fmt::format("{}-{}", port, port + 1);
+  const std::vector<std::string> prefix = {"env", "HCCL_NPU_SOCKET_PORT_RANGE=" + range};
   RankProcess a(prefix), b(prefix), c(prefix);
   const std::string first = a.run("endpoint 0 127.0.0.1 0");
   const std::string second = b.run("endpoint 0 127.0.0.1 0");
-  EXPECT_THAT(first, HasSubstr("\"port\":47311"));
-  EXPECT_THAT(second, HasSubstr("\"port\":47312"));
+  EXPECT_THAT(first, HasSubstr(fmt::format("\"port\":{}", port)));
+  EXPECT_THAT(second, HasSubstr(fmt::format("\"port\":{}", port + 1)));
   const std::string third = c.run("endpoint 0 127.0.0.1 0");
   EXPECT_THAT(third, StartsWith("error 7 20 -1 Failed to enable listening for the NPU network"));
-  EXPECT_THAT(third, HasSubstr("47311-47312"));
+  EXPECT_THAT(third, HasSubstr(range));
 }
 
 TEST(Scale, EightProcessesJoinAllPairsAtOnce) {
