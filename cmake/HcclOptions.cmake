@@ -8,11 +8,18 @@ target_compile_options(hccl_options INTERFACE -Wall -Wextra -Wshadow
 if(HCCL_WERROR)
   target_compile_options(hccl_options INTERFACE -Werror)
 endif()
+if(HCCL_SANITIZE)
+  target_compile_definitions(hccl_options INTERFACE HCCL_SANITIZED)
+endif()
 if(HCCL_SANITIZE STREQUAL "address")
   target_compile_options(hccl_options INTERFACE -fsanitize=address,undefined
                          -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   # C callers may pass any number as an enumerator; that the library refuses it is what tests show.
   target_compile_options(hccl_options INTERFACE -fno-sanitize=enum)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    target_compile_options(hccl_options INTERFACE
+                           -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizer_ignorelist.txt)
+  endif()
   target_link_options(hccl_options INTERFACE -fsanitize=address,undefined)
 elseif(HCCL_SANITIZE STREQUAL "thread")
   target_compile_options(hccl_options INTERFACE -fsanitize=thread -fno-omit-frame-pointer)

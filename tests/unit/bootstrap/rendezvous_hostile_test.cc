@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef HCCL_SANITIZED
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;

@@ -96,7 +96,7 @@ TEST(ALimitOfTheShell, DeviceMemoryStaysBelowTheLimitOnFileSizes) {
 }
 
 TEST(ALimitOfTheShell, DeviceMemoryFitsIntoALimitedAddressSpace) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef HCCL_SANITIZED
   GTEST_SKIP() << "sanitizers need the address space";
 #endif
   EXPECT_TRUE(exitedWith(
