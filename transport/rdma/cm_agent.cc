@@ -93,6 +93,10 @@ Result<uint16_t> CmAgent::listen(const IpAddress& address) {
     return cmError(fmt::format("rdma_listen on {}", address.toString()));
   }
   const uint16_t port = verbs_->listeningPort(raw);
+  id->onEvent = [this, address](const CmId::Event& event) {
+    // The next link listens anew, if the address has a device again by then.
+    if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) listeners_.erase(address);
+  };
   listeners_.emplace(address, std::make_pair(std::move(id), port));
   return port;
 }

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <vector>
 
 #include "src/base/log.h"
 
@@ -56,10 +56,10 @@ Device::~Device() {
   thread_->run([this] { thread_->unwatch(watch_); });
 }
 
-uint64_t Device::addUser(const PortChoice& choice, Trouble trouble, Report report) {
+uint64_t Device::addUser(Interest interest, Trouble trouble, Report report) {
   std::lock_guard lock(mutex_);
   const uint64_t user = nextUser_++;
-  users_.emplace(user, User{choice, std::move(trouble), std::move(report)});
+  users_.emplace(user, User{std::move(interest), std::move(trouble), std::move(report)});
   return user;
 }
 
@@ -68,41 +68,72 @@ void Device::removeUser(uint64_t user) {
   users_.erase(user);
 }
 
+void Device::tell(uint64_t user, const Status& status, double delay) {
+  Report report;
+  Status own;
+  {
+    std::lock_guard lock(mutex_);
+    const auto known = users_.find(user);
+    if (known == users_.end()) return;
+    own = known->second.trouble(status);
+    report = known->second.report;
+  }
+  if (own.isOk() || !report) return;
+  if (delay == 0 || thread_ == nullptr) return report(own);
+  thread_->at(Deadline::after(delay), [report, own] { report(own); });
+}
+
 void Device::readEvents() {
   ibv_async_event event{};
   while (verbs_->getAsyncEvent(context_, &event) == 0) {
-    const ibv_async_event copy = event;
+    // Until it is acknowledged, what it names cannot be destroyed, nor its address be used again.
+    const Reports reports = onEvent(event);
     verbs_->ackAsyncEvent(&event);
-    onEvent(copy);
+    for (const auto& [report, status] : reports) report(status);
   }
 }
 
-Status Device::judge(const ibv_async_event& event, const PortChoice& choice) const {
+Status Device::judge(const ibv_async_event& event, const Interest& interest) const {
+  const auto broken = [&](const char* what) {
+    return Status(HCCL_E_NETWORK, fmt::format("{} {} has failed ({})", what, name_,
+                                              ibv_event_type_str(event.event_type)));
+  };
   switch (event.event_type) {
     case IBV_EVENT_DEVICE_FATAL:
-      return Status(HCCL_E_NETWORK, fmt::format("the RDMA device {} has failed", name_));
+      return broken("the RDMA device");
     case IBV_EVENT_PORT_ERR:
     case IBV_EVENT_PORT_ACTIVE:
     case IBV_EVENT_GID_CHANGE:
-      return event.element.port_num == choice.port ? checkPort(verbs_, choice) : Status();
-    default:  // what concerns one queue pair shows in its completions
+    case IBV_EVENT_LID_CHANGE:
+      return event.element.port_num == interest.port.port ? checkPort(verbs_, interest.port)
+                                                          : Status();
+    case IBV_EVENT_CQ_ERR:
+      return event.element.cq == interest.cq ? broken("a completion queue of") : Status();
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_PATH_MIG_ERR: {
+      const auto& own = interest.queuePairs;
+      return std::find(own.begin(), own.end(), event.element.qp) == own.end()
+                 ? Status()
+                 : broken("a queue pair of");
+    }
+    default:  // news that changes nothing for a link
       return Status();
   }
 }
 
-void Device::onEvent(const ibv_async_event& event) {
+Device::Reports Device::onEvent(const ibv_async_event& event) {
   HCCL_RUN_EVENT("RDMA device {} reports {}", name_, ibv_event_type_str(event.event_type));
-  std::vector<std::pair<Report, Status>> reports;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& [number, user] : users_) {
-      const Status status = judge(event, user.choice);
-      if (status.isOk()) continue;
-      const Status own = user.trouble(status);
-      if (user.report) reports.emplace_back(user.report, own);
-    }
+  Reports reports;
+  std::lock_guard lock(mutex_);
+  for (const auto& [number, user] : users_) {
+    const Status status = judge(event, user.interest);
+    if (status.isOk()) continue;
+    const Status own = user.trouble(status);
+    if (!own.isOk() && user.report) reports.emplace_back(user.report, own);
   }
-  for (const auto& [report, status] : reports) report(status);
+  return reports;
 }
 
 }  // namespace hccl::transport::rdma

@@ -8,6 +8,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "src/base/status.h"
 #include "transport/control_thread.h"
@@ -18,8 +20,14 @@ namespace hccl::transport::rdma {
 
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  // Turns what became of the port into the user's own error; must be brief. Then that is reported.
-  // Both on the control thread.
+  // What a user has of the device.
+  struct Interest {
+    PortChoice port;
+    const ibv_cq* cq = nullptr;
+    std::vector<const ibv_qp*> queuePairs = {};
+  };
+  // Turns what happened into the user's own error; must be brief. Then that is reported, unless it
+  // is no error for this user. Both on the control thread.
   using Trouble = std::function<Status(const Status&)>;
   using Report = std::function<void(const Status&)>;
 
@@ -35,20 +43,25 @@ class Device : public std::enable_shared_from_this<Device> {
   const std::string& name() const { return name_; }
   const ibv_device_attr& limits() const { return limits_; }
 
-  // Users of a port hear when it goes down, loses the address, or the device dies. Any thread.
-  uint64_t addUser(const PortChoice& choice, Trouble trouble, Report report);
+  // Users hear when their port goes down or loses the address, when their objects fail, and when
+  // the device dies. Any thread.
+  uint64_t addUser(Interest interest, Trouble trouble, Report report);
   // Afterwards the trouble of this user is not called any more.
   void removeUser(uint64_t user);
+  // What somebody else has found out; nothing happens when the user is gone. The report comes
+  // `delay` seconds later. Control thread.
+  void tell(uint64_t user, const Status& status, double delay = 0);
 
   void readEvents();
 
  private:
   Device() = default;
-  void onEvent(const ibv_async_event& event);
-  Status judge(const ibv_async_event& event, const PortChoice& choice) const;
+  using Reports = std::vector<std::pair<Report, Status>>;
+  Reports onEvent(const ibv_async_event& event);
+  Status judge(const ibv_async_event& event, const Interest& interest) const;
 
   struct User {
-    PortChoice choice;
+    Interest interest;
     Trouble trouble;
     Report report;
   };

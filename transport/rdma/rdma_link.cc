@@ -51,9 +51,14 @@ RdmaLink::~RdmaLink() {
   ::epoll_ctl(settings_.wakeSet, EPOLL_CTL_DEL, queues_->channel()->fd, nullptr);
 }
 
-void RdmaLink::watch(const PortChoice& port, Device::Report report) {
-  deviceUser_ = queues_->device()->addUser(
-      port, [this](const Status& status) { return fail(status.text()); }, std::move(report));
+uint64_t RdmaLink::watch(const PortChoice& port, Device::Report report) {
+  Device::Interest interest{port, queues_->cq()};
+  for (size_t i = 0; i < sends_.size(); ++i) interest.queuePairs.push_back(queues_->qp(i));
+  // Nothing more comes of a peer that has left: what befalls the connection is no error.
+  const auto trouble = [this](const Status& status) {
+    return peerLeft_.load() ? Status() : fail(status.text());
+  };
+  return deviceUser_ = queues_->device()->addUser(std::move(interest), trouble, std::move(report));
 }
 
 // ---- sending ----

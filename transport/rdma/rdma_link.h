@@ -69,8 +69,9 @@ class RdmaLink final : public MessageLink {
 
   // The peer said goodbye: an error after that is its end.
   void setPeerLeft() { peerLeft_.store(true, std::memory_order_relaxed); }
-  // Fails, and tells, when the port or device becomes useless.
-  void watch(const PortChoice& port, Device::Report report);
+  // Fails, and tells, when the port, the device or an object of the link becomes useless. Returns
+  // the link's number among the users of the device.
+  uint64_t watch(const PortChoice& port, Device::Report report);
   // The first cause counts; returns it.
   Status fail(const std::string& why);
 

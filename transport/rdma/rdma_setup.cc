@@ -12,7 +12,6 @@
 
 #include "src/base/log.h"
 #include "src/runtime/engine.h"
-#include "transport/rdma/rdma_link.h"
 
 namespace hccl::transport::rdma {
 namespace {
@@ -25,6 +24,22 @@ uint64_t freshToken() {
   uint64_t token;
   std::memcpy(&token, random.data(), sizeof token);
   return token == 0 ? 1 : token;
+}
+
+// Of a connection that is a link. A process that ends is disconnected by its kernel, too: its
+// control connection, which knows more, has the first word.
+void onConnectionEvent(Device* device, uint64_t user, const CmId::Event& event) {
+  constexpr double kFirstWord = 0.5;  // seconds
+  switch (event.type) {
+    case RDMA_CM_EVENT_DISCONNECTED:
+    case RDMA_CM_EVENT_DEVICE_REMOVAL:
+      return device->tell(
+          user,
+          Status(HCCL_E_NETWORK, fmt::format("rdma_cm reports {}", CmAgent::nameOf(event.type))),
+          event.type == RDMA_CM_EVENT_DISCONNECTED ? kFirstWord : 0);
+    default:  // the connection stays as it is
+      return;
+  }
 }
 
 }  // namespace
@@ -365,7 +380,6 @@ void RdmaSetup::established(size_t index) {
 void RdmaSetup::finishIfComplete() {
   if (over_ || !ringKnown_) return;
   if (std::find(established_.begin(), established_.end(), false) != established_.end()) return;
-  const PairFacts& facts = host_->facts();
   RdmaLink::Settings settings;
   settings.remoteRing = peerRing_;
   settings.remoteKey = peerKey_;
@@ -378,13 +392,30 @@ void RdmaSetup::finishIfComplete() {
     settings.wakeSet = *wakeSet;
     settings.sleepers = doorbell->sleepers;
   }
+  MadeLink made = makeLink(settings);
+  if (timer_ != 0) host_->thread()->cancel(std::exchange(timer_, 0));
+  if (token_ != 0) tools_.agent->forget(std::exchange(token_, 0));
+  over_ = true;
+  std::vector<MadeLink> links;
+  links.push_back(std::move(made));
+  host_->finish(std::move(links));
+}
+
+MadeLink RdmaSetup::makeLink(RdmaLink::Settings settings) {
+  const PairFacts& facts = host_->facts();
   RdmaLink::Names names;
   names.peer = facts.peer;
   names.communicator = facts.communicator;
   names.local = {facts.mine.tcp.ip.toString(), facts.device, port_.address.toString()};
   names.remote = {facts.theirs.tcp.ip.toString(), facts.theirs.device, peerAddress_.toString()};
   auto rdma = std::make_unique<RdmaLink>(queues_, settings, std::move(names));
-  rdma->watch(port_, host_->failureReporter());
+  const uint64_t user = rdma->watch(port_, host_->failureReporter());
+  for (auto& id : ids_) {
+    id->onEvent = [device = device_, user](const CmId::Event& event) {
+      onConnectionEvent(device.get(), user, event);
+    };
+    queues_->companions.push_back(std::move(id));
+  }
 
   MadeLink made;
   made.kind = facts.kind;
@@ -396,20 +427,11 @@ void RdmaSetup::finishIfComplete() {
       ids_.size(), ids_.size() == 1 ? "" : "s", port_.address.toString(), port_.device, port_.port,
       peerAddress_.toString(), mtuBytes(tools_.settings.mtu), queues_->shape().depth,
       queues_->shape().cellBytes);
+  ids_.clear();
   made.onPeerLeft = [link = rdma.get()] { link->setPeerLeft(); };
   made.link->message = std::move(rdma);
-  for (auto& id : ids_) {
-    id->onEvent = nullptr;  // from now on the completions tell
-    queues_->companions.push_back(std::move(id));
-  }
-  ids_.clear();
   made.keep = queues_;
-  if (timer_ != 0) host_->thread()->cancel(std::exchange(timer_, 0));
-  if (token_ != 0) tools_.agent->forget(std::exchange(token_, 0));
-  over_ = true;
-  std::vector<MadeLink> links;
-  links.push_back(std::move(made));
-  host_->finish(std::move(links));
+  return made;
 }
 
 }  // namespace hccl::transport::rdma

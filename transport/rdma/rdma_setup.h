@@ -17,6 +17,7 @@
 #include "transport/rdma/greeting.h"
 #include "transport/rdma/queue_set.h"
 #include "transport/rdma/queue_state.h"
+#include "transport/rdma/rdma_link.h"
 #include "transport/setup.h"
 
 namespace hccl::transport::rdma {
@@ -57,6 +58,7 @@ class RdmaSetup final : public LinkSetup {
   Status move(size_t index, ibv_qp_state state);
   void established(size_t index);
   void finishIfComplete();
+  MadeLink makeLink(RdmaLink::Settings settings);
   void fail(const Status& status);
   RingShape ownShape(const IpAddress& theirs);
   uint32_t flowLabel(size_t index) const;

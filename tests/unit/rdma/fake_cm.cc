@@ -125,6 +125,7 @@ int FakeVerbs::connect(rdma_cm_id* id, rdma_conn_param* parameters) {
   callee->id.verbs = &devices_.back().context;
   callee->peer = caller;
   caller->peer = callee;
+  connection_ = caller;
   data.resize(std::max<size_t>(data.size(), 56));
   push(callee, RDMA_CM_EVENT_CONNECT_REQUEST, 0, data);
   return 0;

@@ -94,6 +94,7 @@ class FakeVerbs final : public VerbsApi {
   uint64_t notReady = 0;  // sends that met no receive entry
   uint64_t overruns = 0;  // of completion queues
   uint64_t writes = 0;
+  uint64_t acknowledged = 0;              // asynchronous events
   std::map<uint32_t, uint64_t> writesOf;  // by queue pair
   int live() const { return live_; }      // objects that were not destroyed
   FakeQp* lastQp() { return qps_.empty() ? nullptr : qps_.back(); }
@@ -108,7 +109,7 @@ class FakeVerbs final : public VerbsApi {
   int queryGid(ibv_context* context, uint32_t port, uint32_t index, ibv_gid_entry* entry) override;
   std::vector<ibv_gid_entry> gidTable(ibv_context* context) override;
   int getAsyncEvent(ibv_context* context, ibv_async_event* event) override;
-  void ackAsyncEvent(ibv_async_event*) override {}
+  void ackAsyncEvent(ibv_async_event*) override { ++acknowledged; }
   ibv_pd* allocPd(ibv_context* context) override;
   int deallocPd(ibv_pd* pd) override;
   ibv_mr* regMr(ibv_pd* pd, void* address, size_t bytes, int access) override;
@@ -146,6 +147,9 @@ class FakeVerbs final : public VerbsApi {
   int getCmEvent(rdma_event_channel* channel, rdma_cm_event** event) override;
   int ackCmEvent(rdma_cm_event* event) override;
 
+  // The calling end of the latest connection; the id that listens at the port.
+  FakeId* connection() { return connection_; }
+  FakeId* listener(uint16_t port) { return listeners_.at(port); }
   // An id is told something.
   void push(FakeId* id, rdma_cm_event_type type, int status = 0, const std::string& data = "");
   void complete(FakeCq* cq, ibv_wc completion);
@@ -167,6 +171,7 @@ class FakeVerbs final : public VerbsApi {
   std::list<std::function<void()>> waiting_;
   std::map<std::string, uint16_t> bound_;
   std::map<uint16_t, FakeId*> listeners_;
+  FakeId* connection_ = nullptr;
   std::map<rdma_cm_event*, std::string> privateData_;
   uint32_t nextNumber_ = 100;
   uint16_t nextPort_ = 5000;

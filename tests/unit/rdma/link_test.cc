@@ -6,98 +6,12 @@
 
 #include <random>
 
-#include "tests/unit/rdma/fake_verbs.h"
+#include "tests/unit/rdma/link_ends.h"
 
 namespace hccl::transport::rdma {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::vector<std::byte> pattern(size_t bytes, unsigned seed) {
-  std::vector<std::byte> made(bytes);
-  for (size_t i = 0; i < bytes; ++i) {
-    made[i] = static_cast<std::byte>((i * 2654435761U + seed) >> 11);
-  }
-  return made;
-}
-
-FrameHeader header(uint64_t sequence, uint64_t bytes) {
-  FrameHeader made;
-  made.sequence = sequence;
-  made.signature = 9;
-  made.bytes = bytes;
-  return made;
-}
-
-class LinkTest : public ::testing::Test {
- protected:
-  void make(const RingShape& shape, uint64_t stripe = 512 * 1024) {
-    FakePort port;
-    port.gids = {{"10.0.0.1"}};
-    fake_ = verbs_.addDevice("fake0", {port});
-    device_ = *Device::of(&verbs_, nullptr, &fake_->context);
-    for (auto& end : ends_) {
-      auto made = QueueSet::make(device_, shape);
-      ASSERT_TRUE(made.isOk()) << made.status().text();
-      end.queues = *made;
-    }
-    for (size_t i = 0; i < shape.queuePairs; ++i) {
-      FakeVerbs::joinQps(verbs_.qpOf(ends_[0].queues->qp(i)), verbs_.qpOf(ends_[1].queues->qp(i)));
-      for (auto& end : ends_) {
-        ASSERT_TRUE(end.queues->postReceives(i, end.queues->receiveEntries(i)).isOk());
-      }
-    }
-    for (int i = 0; i < 2; ++i) {
-      RdmaLink::Settings settings;
-      settings.remoteRing = ends_[1 - i].queues->ring();
-      settings.remoteKey = ends_[1 - i].queues->remoteKey();
-      settings.stripeBytes = stripe;
-      settings.sleepers = &sleepers_;
-      RdmaLink::Names names;
-      names.peer = static_cast<uint32_t>(1 - i);
-      names.communicator = "comm";
-      names.local = {"server-a", 3, "10.0.0.1"};
-      names.remote = {"server-b", 4, "10.0.0.2"};
-      ends_[i].link = std::make_unique<RdmaLink>(ends_[i].queues, settings, names);
-    }
-  }
-  RdmaLink& a() { return *ends_[0].link; }
-  RdmaLink& b() { return *ends_[1].link; }
-
-  // Until both are done, each call as it comes.
-  void pump(SendState& send, ReceiveState& receive) {
-    bool sent = false, received = false;
-    for (int i = 0; i < 100000 && !(sent && received); ++i) {
-      if (!sent) sent = a().send(send) == Io::kDone;
-      if (verbs_.held) verbs_.deliver(i % 2 == 0);
-      if (!received) received = b().receive(receive) == Io::kDone;
-    }
-    ASSERT_TRUE(sent && received);
-  }
-  void roundTrip(uint64_t sequence, size_t bytes) {
-    const auto data = pattern(bytes, static_cast<unsigned>(sequence));
-    std::vector<std::byte> into(bytes + 8, std::byte{0x55});
-    SendState send;
-    send.header = header(sequence, bytes);
-    send.data = data.data();
-    ReceiveState receive;
-    receive.expected = send.header;
-    receive.data = into.data();
-    pump(send, receive);
-    EXPECT_TRUE(std::equal(data.begin(), data.end(), into.begin())) << bytes;
-    for (size_t i = bytes; i < into.size(); ++i) EXPECT_EQ(into[i], std::byte{0x55});
-  }
-
-  struct End {
-    std::shared_ptr<QueueSet> queues;
-    std::unique_ptr<RdmaLink> link;
-  };
-  FakeVerbs verbs_;
-  FakeDevice* fake_ = nullptr;
-  std::shared_ptr<Device> device_;
-  End ends_[2];
-  std::atomic<uint32_t> sleepers_{0};
-};
 
 TEST_F(LinkTest, FramesOfAllSizes) {
   make({4, 256, 1});
@@ -305,33 +219,6 @@ TEST_F(LinkTest, FlushWaitsForAcknowledgements) {
   verbs_.held = false;
   a().flush(Deadline::after(60));
   EXPECT_LT(monotonicNs() - before, 10'000'000'000u);
-}
-
-TEST_F(LinkTest, AsynchronousEventsFailTheLinkAndAreReported) {
-  make({4, 256, 1});
-  PortChoice choice;
-  choice.context = &fake_->context;
-  choice.device = "fake0";
-  choice.address = IpAddress::parse("10.0.0.1").value();
-  std::vector<Status> reports;
-  a().watch(choice, [&](const Status& status) { reports.push_back(status); });
-  ibv_async_event event{};
-  event.event_type = IBV_EVENT_PORT_ACTIVE;
-  event.element.port_num = 1;
-  fake_->events.push_back(event);
-  device_->readEvents();
-  EXPECT_TRUE(reports.empty()) << "all is well";
-  fake_->ports[0].state = IBV_PORT_DOWN;
-  event.event_type = IBV_EVENT_PORT_ERR;
-  fake_->events.push_back(event);
-  device_->readEvents();
-  ASSERT_EQ(reports.size(), 1u);
-  EXPECT_EQ(reports[0].eiCode(), 13);
-  EXPECT_EQ(reports[0].culprit(), 1);
-  EXPECT_THAT(reports[0].text(), HasSubstr("port is down"));
-  SendState send;
-  send.header = header(1, 0);
-  EXPECT_EQ(a().send(send), Io::kFailed);
 }
 
 TEST_F(LinkTest, MemoryThatCannotBeLockedIsTold) {
