@@ -1,6 +1,7 @@
 // Symmetric windows between ranks: what a rank stores through a peer pointer the peer sees, in the
-// same process and in another one; where memory cannot be reached the call says so. Registered
-// memory is exchanged, and collectives run on windows.
+// same process and in another one (atomically here: the ranks meet outside of what a thread
+// sanitizer understands); where memory cannot be reached the call says so. Registered memory is
+// exchanged, and collectives run on windows.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -43,12 +44,15 @@ void storeThroughPointers(Rank& rank) {
     void* pointer = nullptr;
     HCCL_MUST(HcclSymWinGetPeerPointer(window, first * sizeof(uint64_t), peer, &pointer));
     auto* words = static_cast<uint64_t*>(pointer);
-    for (size_t i = 0; i < stripe; ++i) words[i] = wordOf(rank.rank(), peer, i);
+    for (size_t i = 0; i < stripe; ++i) {
+      std::atomic_ref(words[i]).store(wordOf(rank.rank(), peer, i), std::memory_order_release);
+    }
   }
   rank.meet();
   for (uint32_t writer = 0; writer < rank.ranks(); ++writer) {
     for (size_t i = 0; i < stripe; ++i) {
-      const uint64_t found = own[writer * stripe + i];
+      const uint64_t found =
+          std::atomic_ref(own[writer * stripe + i]).load(std::memory_order_acquire);
       if (found != wordOf(writer, rank.rank(), i)) {
         rank.fail("word " + std::to_string(i) + " of writer " + std::to_string(writer) + " is " +
                   std::to_string(found));
