@@ -12,6 +12,12 @@ namespace {
 class Mesh final : public plan::StageAlgorithm {
  public:
   bool supports(StageOp) const override { return true; }
+  // One pass takes so many sources.
+  bool supportsSize(StageOp op, uint32_t size) const override {
+    return size <= kMostOperands ||
+           (op != StageOp::kAllReduce && op != StageOp::kReduce && op != StageOp::kReduceScatter);
+  }
+  bool keepsOrder(StageOp) const override { return true; }
   bool supportsOneShot(StageOp op) const override {
     return op == StageOp::kAllReduce || op == StageOp::kBroadcast || op == StageOp::kReduce;
   }
@@ -32,7 +38,7 @@ class Mesh final : public plan::StageAlgorithm {
              std::vector<Move>& out) const override {
     switch (a.op) {
       case StageOp::kReduceScatter:
-        out.push_back(reduceOf(a, owner, owner, Buffer::kOutput));
+        out.push_back(reduceAll(a.size, owner, owner, Buffer::kOutput));
         break;
       case StageOp::kAllGather:
         allGather(a, owner, out);
@@ -51,9 +57,9 @@ class Mesh final : public plan::StageAlgorithm {
         break;
       case StageOp::kReduce:
         if (a.oneShot) {
-          if (owner == a.root) out.push_back(reduceOf(a, owner, 0, Buffer::kOutput));
+          if (owner == a.root) out.push_back(reduceAll(a.size, owner, 0, Buffer::kOutput));
         } else if (round == 0) {
-          out.push_back(reduceOf(a, owner, owner, Buffer::kScratch));
+          out.push_back(reduceAll(a.size, owner, owner, Buffer::kScratch));
         } else if (owner == a.root) {
           gatherBlocks(a, Buffer::kScratch, out);
         }
@@ -68,23 +74,13 @@ class Mesh final : public plan::StageAlgorithm {
   }
 
  private:
-  // owner's `to` block = the reduction of that block of all inputs, in rank order.
-  static Move reduceOf(const StageArgs& a, uint32_t owner, uint32_t block, Buffer to) {
-    Move move{owner, {owner}, {}, {{to, block}}};
-    for (uint32_t q = 0; q < a.size; ++q) {
-      move.sources.push_back(q);
-      move.refs.push_back({Buffer::kInput, block});
-    }
-    return move;
-  }
-
   static void allReduce(const StageArgs& a, uint32_t round, uint32_t owner,
                         std::vector<Move>& out) {
     if (a.oneShot) {
       // The result may not land in the output while others still read the input: they can be the
       // same memory. The local copy of round 1 waits for them.
       if (round == 0) {
-        out.push_back(reduceOf(a, owner, 0, Buffer::kScratch));
+        out.push_back(reduceAll(a.size, owner, 0, Buffer::kScratch));
       } else {
         out.push_back(copyMove({owner, Buffer::kOutput, 0}, {owner, Buffer::kScratch, 0}));
       }

@@ -11,6 +11,7 @@ namespace {
 class Pairwise final : public plan::StageAlgorithm {
  public:
   bool supports(StageOp op) const override { return op == StageOp::kAllToAll; }
+  bool paced() const override { return true; }
   uint32_t rounds(const StageArgs& a) const override { return a.size; }
   void moves(const StageArgs& a, uint32_t round, uint32_t owner,
              std::vector<Move>& out) const override {

@@ -13,7 +13,25 @@ class Ring final : public plan::StageAlgorithm {
  public:
   bool supports(StageOp op) const override {
     return op == StageOp::kReduceScatter || op == StageOp::kAllGather ||
-           op == StageOp::kAllReduce || op == StageOp::kReduce || op == StageOp::kScatter;
+           op == StageOp::kAllReduce || op == StageOp::kReduce || op == StageOp::kScatter ||
+           op == StageOp::kGather;
+  }
+
+  plan::Cost cost(const StageArgs& a) const override {
+    const double p = a.size;
+    const double part = (p - 1) / p;
+    switch (a.op) {
+      case StageOp::kReduceScatter:
+        return {p - 1, part, part};
+      case StageOp::kAllReduce:
+        return {2 * (p - 1), 2 * part, part};
+      case StageOp::kReduce:
+        return {p, 2 * part, part};
+      case StageOp::kGather:
+        return {1, part, 0};
+      default:
+        return {p - 1, part, 0};
+    }
   }
 
   uint32_t rounds(const StageArgs& a) const override {
@@ -22,6 +40,8 @@ class Ring final : public plan::StageAlgorithm {
         return 2 * (a.size - 1);
       case StageOp::kReduce:
         return a.size;
+      case StageOp::kGather:
+        return 1;
       default:
         return a.size - 1;
     }
@@ -52,6 +72,9 @@ class Ring final : public plan::StageAlgorithm {
         break;
       case StageOp::kScatter:
         scatter(a, round, owner, out);
+        break;
+      case StageOp::kGather:
+        if (owner == a.root) gatherBlocks(a, Buffer::kInput, out);
         break;
       default:
         break;

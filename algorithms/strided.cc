@@ -1,5 +1,7 @@
 #include "algorithms/strided.h"
 
+#include <bit>
+
 namespace hccl::algorithms {
 namespace {
 
@@ -15,6 +17,18 @@ bool holdsPartial(uint32_t size, const Walk& walk, uint32_t r, uint32_t v, uint3
 
 uint32_t step(const StageArgs& a, const Walk& walk, uint32_t from, uint64_t distance) {
   return mod(int64_t{from} + walk.direction * static_cast<int64_t>(distance), a.size);
+}
+
+// True when the member at distance x from the root has had the block of the member at distance v in
+// its hands, on its way from the root.
+bool holdsInTransit(uint32_t size, uint64_t x, uint64_t v) {
+  while (x != 0) {
+    const uint64_t d = std::bit_floor(x);  // x has received at this stride
+    const uint64_t beyond = (v + size - x) % size;
+    if (beyond % (2 * d) != 0 || beyond / (2 * d) >= blocksInStep(size, d)) return false;
+    x -= d;
+  }
+  return true;
 }
 
 // Block k of those that r receives in a step of stride d.
@@ -52,6 +66,9 @@ void stridedScatter(const StageArgs& a, const Walk& walk, uint32_t s, uint32_t r
   Move move{r, {r}, {from}, {}};
   for (uint32_t k = 0; k < blocksInStep(a.size, d); ++k) {
     const uint32_t v = ownBlock(a, walk, r, d, k);
+    if (!holdsInTransit(a.size, delta - d, mod(walk.direction * (int64_t{a.root} - v), a.size))) {
+      continue;
+    }
     const uint32_t block = walk.position(v);
     move.refs.push_back({v == r ? Buffer::kOutput : transit, block});
     move.refs.push_back({from == a.root ? Buffer::kInput : transit, block});

@@ -2,6 +2,30 @@
 
 namespace hccl::algorithms {
 
+plan::Cost StridedAlgorithm::cost(const StageArgs& a) const {
+  const double steps = plan::ceilLog2(a.size);
+  const double part = (a.size - 1.0) / a.size;
+  const bool reduces = a.op == StageOp::kAllReduce || a.op == StageOp::kReduce;
+  if (a.oneShot) {
+    const double halves = a.op == StageOp::kAllReduce ? 2 : 1;
+    return {halves * steps, halves * steps, reduces ? steps : 0};
+  }
+  switch (a.op) {
+    case StageOp::kAllReduce:
+      return {2 * steps, 2 * part, part};
+    case StageOp::kBroadcast:
+      return {2 * steps, 2 * part, 0};
+    case StageOp::kReduce:
+      return {steps + 1, 2 * part, part};
+    case StageOp::kReduceScatter:
+      return {steps, part, part};
+    case StageOp::kGather:
+      return {1, part, 0};
+    default:
+      return {steps, part, 0};
+  }
+}
+
 uint32_t StridedAlgorithm::rounds(const StageArgs& a) const {
   const uint32_t steps = plan::ceilLog2(a.size);
   switch (a.op) {
@@ -11,6 +35,8 @@ uint32_t StridedAlgorithm::rounds(const StageArgs& a) const {
       return a.oneShot ? steps : 2 * steps;
     case StageOp::kReduce:
       return a.oneShot ? steps : steps + 1;
+    case StageOp::kGather:
+      return 1;
     default:
       return steps;
   }
@@ -76,6 +102,9 @@ void StridedAlgorithm::moves(const StageArgs& a, uint32_t round, uint32_t owner,
       } else if (owner == a.root) {
         gatherBlocks(a, Buffer::kScratch, out);
       }
+      break;
+    case StageOp::kGather:
+      if (owner == a.root) gatherBlocks(a, Buffer::kInput, out);
       break;
     default:
       break;

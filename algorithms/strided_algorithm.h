@@ -11,11 +11,12 @@ namespace hccl::algorithms {
 class StridedAlgorithm : public plan::StageAlgorithm {
  public:
   bool supports(StageOp op) const override {
-    return op != StageOp::kAllToAll && op != StageOp::kGather;
+    return op != StageOp::kAllToAll;
   }
   bool supportsOneShot(StageOp op) const override {
     return op == StageOp::kAllReduce || op == StageOp::kBroadcast || op == StageOp::kReduce;
   }
+  plan::Cost cost(const StageArgs& a) const override;
   uint32_t rounds(const StageArgs& a) const override;
   void moves(const StageArgs& a, uint32_t round, uint32_t owner,
              std::vector<Move>& out) const override;

@@ -136,13 +136,12 @@ class Communicator {
   struct PlanKey {
     uint8_t type;
     uint32_t root;
-    uint16_t choice;  // algorithms and variants
+    uint32_t choice;  // plan::Choice::key()
     bool operator<(const PlanKey& other) const {
       return std::tie(type, root, choice) < std::tie(other.type, other.root, other.choice);
     }
   };
   struct CachedPlan {
-    uint16_t choice = 0;
     std::shared_ptr<const plan::Plan> plan;
   };
 

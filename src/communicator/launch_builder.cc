@@ -145,8 +145,8 @@ uint64_t agreedBytes(const plan::OpDesc& op, uint32_t ranks) {
   return plan::isVectorOp(op.type) ? bytes : bytes * ranks;
 }
 
-Status fillLaunch(const CollectiveCall& call, uint32_t rank, uint32_t ranks, uint16_t choice,
-                  uint64_t bufferBytes, executor::Launch& launch) {
+Status fillLaunch(const CollectiveCall& call, uint32_t rank, uint32_t ranks, uint64_t bufferBytes,
+                  executor::Launch& launch) {
   const plan::Plan& plan = *launch.plan;
   plan::Geometry& g = launch.geometry;
   g = plan::Geometry();
@@ -197,7 +197,7 @@ Status fillLaunch(const CollectiveCall& call, uint32_t rank, uint32_t ranks, uin
   signature.dataType = static_cast<uint8_t>(call.dataType);
   signature.reduceOp = static_cast<uint8_t>(call.reduceOp);
   signature.root = call.root;
-  signature.algorithm = static_cast<uint8_t>((choice >> 4 & 0xf0) | (choice >> 4 & 0xf));
+  signature.algorithm = plan.algorithmId;
   signature.geometry = g.hash();
   launch.signature = signature.pack();
   return Status::ok();

@@ -14,7 +14,7 @@ uint64_t agreedBytes(const plan::OpDesc& op, uint32_t ranks);
 
 // Everything but the sequence number; launch.plan and launch.op are set. EI0003 for buffers that
 // overlap in a way that the operation does not allow.
-Status fillLaunch(const CollectiveCall& call, uint32_t rank, uint32_t ranks, uint16_t choice,
-                  uint64_t bufferBytes, executor::Launch& launch);
+Status fillLaunch(const CollectiveCall& call, uint32_t rank, uint32_t ranks, uint64_t bufferBytes,
+                  executor::Launch& launch);
 
 }  // namespace hccl

@@ -26,6 +26,17 @@ struct StageArgs {
   uint32_t size = 1;     // members; ranks in moves are member indices
   uint32_t root = 0;     // member index
   bool oneShot = false;  // the variant for small data, which keeps the data in one block
+  // For algorithms that span two levels: the members of each group of the lower level, every member
+  // once. nullptr: each member is a group of its own.
+  const std::vector<std::vector<uint32_t>>* groups = nullptr;
+};
+
+// Time of a stage on n bytes: steps * alpha + volume * n * beta + reduced * n * gamma, where every
+// member has one port (a full mesh with a link to each peer needs less).
+struct Cost {
+  double steps = 0;
+  double volume = 0;
+  double reduced = 0;
 };
 
 class StageAlgorithm {
@@ -35,6 +46,20 @@ class StageAlgorithm {
   // False where the operation is supported, but not with this number of members.
   virtual bool supportsSize(StageOp, uint32_t) const { return true; }
   virtual bool supportsOneShot(StageOp) const { return false; }
+  // Runs a level and the one below as one stage, out of StageArgs::groups.
+  virtual bool spansLevels() const { return false; }
+  // Whether it can work on these groups (algorithms that span levels).
+  virtual bool supportsGroups(const std::vector<std::vector<uint32_t>>&) const { return true; }
+  // Blocks of other pairs pass through a member: an AlltoAll needs blocks of one length then.
+  virtual bool relays() const { return false; }
+  // Messages of a round begin when those of the round before have ended, which bounds the number of
+  // peers that a member works with at once.
+  virtual bool paced() const { return false; }
+  // The inputs of each element meet unreduced and in the order of members, as
+  // HCCL_DETERMINISTIC=strict wants it.
+  virtual bool keepsOrder(StageOp) const { return false; }
+  // The closed form; by default what the moves add up to.
+  virtual Cost cost(const StageArgs& args) const;
   virtual uint32_t rounds(const StageArgs& args) const = 0;
   // Blocks into which the stage's data is cut.
   virtual uint32_t blocks(const StageArgs& args) const { return args.oneShot ? 1 : args.size; }
@@ -57,6 +82,9 @@ struct AlgorithmRow {
 const std::vector<AlgorithmRow>& algorithmRows();
 // nullptr when there is no such token.
 const AlgorithmRow* findAlgorithm(const std::string& token);
+
+// What an algorithm's moves add up to: in each round the busiest member counts.
+Cost costOfMoves(const StageAlgorithm& algorithm, const StageArgs& args);
 
 inline uint32_t ceilLog2(uint32_t n) {
   uint32_t k = 0;

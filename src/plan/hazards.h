@@ -31,24 +31,27 @@ class Hazards {
 
   template <typename Visit>
   void forConflicts(const Access& access, Visit visit) const {
-    for (size_t i = 0; i < accesses_.size(); ++i) {
-      if (conflicts(accesses_[i], access)) visit(accesses_[i]);
+    if (access.ref.block >= accesses_.size()) return;
+    for (const Access& earlier : accesses_[access.ref.block]) {
+      if (conflicts(earlier, access)) visit(earlier);
     }
   }
 
   void record(const Access& access) {
+    if (access.ref.block >= accesses_.size()) accesses_.resize(access.ref.block + 1);
+    std::vector<Access>& ofBlock = accesses_[access.ref.block];
     // A write supersedes what it had to wait for.
     if (access.write && access.exposure < 0) {
-      std::erase_if(accesses_, [&](const Access& a) {
+      std::erase_if(ofBlock, [&](const Access& a) {
         return a.ref == access.ref && a.step != access.step && a.aliases == access.aliases;
       });
     }
-    accesses_.push_back(access);
+    ofBlock.push_back(access);
   }
 
  private:
   bool inPlace_;
-  std::vector<Access> accesses_;
+  std::vector<std::vector<Access>> accesses_;  // by block: accesses to different ones do not meet
 };
 
 }  // namespace hccl::plan

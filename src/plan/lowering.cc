@@ -27,7 +27,7 @@ class Lowering {
     plan_.rank = rank;
     plan_.blocks = schedule.blocks;
     plan_.vector = isVectorOp(op.type);
-    plan_.pairRelative = isAllToAll(op.type);
+    plan_.pairRelative = isAllToAll(op.type) && !schedule.relays;
     shapes();
     cells_ = schedule.blocks;
   }
@@ -130,6 +130,8 @@ class Lowering {
   void lowerRound(uint32_t round) {
     builder_.setRound(round);
     round_ = round;
+    if (!messagesOfRound_.empty()) messagesBefore_ = std::move(messagesOfRound_);
+    messagesOfRound_.clear();
     std::vector<Move> own;
     schedule_.moves(round, rank_, own);
     std::vector<Move> touching;
@@ -142,7 +144,7 @@ class Lowering {
       }
     }
     // Nearest following owners first, as they visit this rank in that order.
-    std::sort(touching.begin(), touching.end(), [this](const Move& a, const Move& b) {
+    std::stable_sort(touching.begin(), touching.end(), [this](const Move& a, const Move& b) {
       return distance(a.owner) < distance(b.owner);
     });
     for (const Move& move : touching) {
@@ -194,6 +196,15 @@ class Lowering {
     }
   }
 
+  // Emits a Put or Take; in paced schedules it begins after those of the round before.
+  int32_t emitMessage(const Step& step, std::set<uint32_t> deps) {
+    if (schedule_.paced) deps.insert(messagesBefore_.begin(), messagesBefore_.end());
+    const int32_t index = builder_.emit(step, {rank_}, deps);
+    messagesOfRound_.push_back(static_cast<uint32_t>(index));
+    message_.insert(step.peer);
+    return index;
+  }
+
   int32_t put(const Move& move, size_t operand, uint32_t peer) {
     std::set<uint32_t> deps;
     for (size_t s = 0; s < move.segments(); ++s) {
@@ -206,11 +217,10 @@ class Lowering {
     step.sources = 1;
     builder_.segments(step, move,
                       [&](uint32_t s) { return std::vector<Ref>{move.ref(s, operand)}; });
-    const int32_t index = builder_.emit(step, {rank_}, deps);
+    const int32_t index = emitMessage(step, std::move(deps));
     for (size_t s = 0; s < move.segments(); ++s) {
       hazards_.record({move.ref(s, operand), false, true, index, -1});
     }
-    message_.insert(peer);
     return index;
   }
 
@@ -233,11 +243,10 @@ class Lowering {
     step.targets = 1;
     builder_.segments(step, move,
                       [&](uint32_t s) { return std::vector<Ref>{move.ref(s, operand)}; });
-    const int32_t index = builder_.emit(step, {rank_}, deps);
+    const int32_t index = emitMessage(step, std::move(deps));
     for (size_t s = 0; s < move.segments(); ++s) {
       hazards_.record({move.ref(s, operand), true, true, index, -1});
     }
-    message_.insert(peer);
   }
 
   // Receives source `operand` of an own move into cells; returns the first cell, one a block.
@@ -252,8 +261,7 @@ class Lowering {
     builder_.segments(step, move, [&](uint32_t s) {
       return std::vector<Ref>{{Buffer::kScratch, first + s}};
     });
-    deps.insert(static_cast<uint32_t>(builder_.emit(step, {rank_})));
-    message_.insert(peer);
+    deps.insert(static_cast<uint32_t>(emitMessage(step, {})));
     return first;
   }
 
@@ -375,7 +383,12 @@ class Lowering {
     builder_.segments(step, move, [&](uint32_t s) {
       return std::vector<Ref>{move.ref(s, 0), move.ref(s, 1)};
     });
-    builder_.emit(step, {rank_, rank_}, deps);
+    const int32_t index = builder_.emit(step, {rank_, rank_}, deps);
+    if (out) return;
+    // In place, what is staged may not be overwritten by a message before.
+    for (uint32_t b : stagedBlocks(false)) {
+      hazards_.record({{Buffer::kInput, b}, false, true, index, -1});
+    }
   }
 
   void finish() {
@@ -404,6 +417,8 @@ class Lowering {
   std::vector<Exposure> exposures_;
   std::set<uint32_t> direct_;
   std::set<uint32_t> message_;
+  std::vector<uint32_t> messagesOfRound_;  // steps
+  std::vector<uint32_t> messagesBefore_;   // of the last round that had any
 };
 
 }  // namespace

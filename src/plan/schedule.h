@@ -21,6 +21,8 @@ struct Group {
   std::vector<uint32_t> ranks;                // by member index
   uint32_t root = 0;                          // member index
   std::vector<std::vector<uint32_t>> blocks;  // stage block -> blocks of the operation
+  // Members by group of the level below, for algorithms that span levels; else empty.
+  std::vector<std::vector<uint32_t>> subgroups;
 };
 
 struct Stage {
@@ -35,9 +37,19 @@ struct Stage {
   uint32_t rounds() const;
 };
 
+StageArgs argsOf(const Stage& stage, const Group& group);
+
+// Appends a move in the language of a stage, put into that of what the stage is part of: members
+// become group.ranks, blocks group.blocks, buffers `buffers`. Copies of a place onto itself are
+// dropped.
+void translate(const std::array<Buffer, 3>& buffers, const Group& group, const Move& move,
+               std::vector<Move>& out);
+
 struct Schedule {
   std::string name;     // level names, as in AlgType(level 0-1-2)
   uint8_t id = 0;       // for the signature
+  bool relays = false;  // AlltoAll: blocks of other pairs pass through a rank
+  bool paced = false;   // see StageAlgorithm::paced()
   uint32_t blocks = 1;  // blocks of the operation
   uint32_t rankCount = 1;
   std::vector<Stage> stages;
@@ -55,7 +67,13 @@ struct Choice {
   const AlgorithmRow* level1 = nullptr;  // between servers; nullptr when flat
   bool oneShot0 = false;                 // flat only
   bool oneShot1 = false;
-  std::string note;  // why a configured algorithm was not taken, for the log
+  std::string note;                      // why a configured algorithm was not taken, for the log
+  const AlgorithmRow* level2 = nullptr;  // between super-pods
+  bool oneShot2 = false;
+
+  // Distinguishes choices, all of one operation and topology.
+  uint32_t key() const;
+  bool oneShot() const { return oneShot0 || oneShot1 || oneShot2; }
 };
 
 // The choice must be legal for the operation (see selector.h).
