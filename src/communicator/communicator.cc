@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kShutdownSeconds = 1.0;
 
-plan::Topology topologyOf(const Cluster &cluster) {
+plan::Topology topologyOf(const Cluster& cluster) {
   std::vector<uint32_t> serverOf;
   std::vector<uint32_t> superPodOf;
   for (uint32_t r = 0; r < cluster.size(); ++r) {
@@ -25,12 +25,10 @@ plan::Topology topologyOf(const Cluster &cluster) {
   return plan::Topology::fromServers(serverOf, superPodOf);
 }
 
-} // namespace
+}  // namespace
 
-Result<std::shared_ptr<Communicator>>
-Communicator::create(CommunicatorParams params) {
-  std::shared_ptr<Communicator> communicator(
-      new Communicator(std::move(params)));
+Result<std::shared_ptr<Communicator>> Communicator::create(CommunicatorParams params) {
+  std::shared_ptr<Communicator> communicator(new Communicator(std::move(params)));
   HCCL_RETURN_IF_ERROR(communicator->open());
   return communicator;
 }
@@ -38,59 +36,53 @@ Communicator::create(CommunicatorParams params) {
 Communicator::Communicator(CommunicatorParams params)
     : params_(std::move(params)), topology_(topologyOf(params_.cluster)) {}
 
-Communicator::~Communicator() { (void)shutdown(); }
+Communicator::~Communicator() {
+  (void)shutdown();
+}
 
 Status Communicator::open() {
-  HCCL_ASSIGN_OR_RETURN(const Environment *env, environment());
+  HCCL_ASSIGN_OR_RETURN(const Environment* env, environment());
   transport::LinksConfig config;
   config.communicator = params_.name;
   config.secret = params_.secret;
   config.rank = params_.rank;
   config.device = params_.device;
-  for (const RankInfo &info : params_.cluster.ranks) {
+  for (const RankInfo& info : params_.cluster.ranks) {
     config.cards.push_back({info.rank, info.endpoint});
   }
   if (!env->transports.automatic) {
-    if (env->transports.shm)
-      config.transports += "shm,";
-    if (env->transports.rdma)
-      config.transports += "rdma,";
-    if (env->transports.tcp)
-      config.transports += "tcp,";
-    if (!config.transports.empty())
-      config.transports.pop_back();
+    if (env->transports.shm) config.transports += "shm,";
+    if (env->transports.rdma) config.transports += "rdma,";
+    if (env->transports.tcp) config.transports += "tcp,";
+    if (!config.transports.empty()) config.transports.pop_back();
   } else {
     config.transports = "auto";
   }
   config.connectTimeout = env->connectTimeoutSec;
   HCCL_ASSIGN_OR_RETURN(links_, transport::makeLinks(config));
-  context_ = std::make_unique<executor::Context>(
-      params_.name, params_.rank, size(), params_.device, links_.get());
+  context_ = std::make_unique<executor::Context>(params_.name, params_.rank, size(), params_.device,
+                                                 links_.get());
   context_->setExecTimeout(params_.settings.execTimeoutSec);
   alarm_ = std::make_shared<Alarm>();
   alarm_->links = links_.get();
   alarm_->context = context_.get();
-  context_->onFailure([alarm = alarm_](const Status &cause) {
+  context_->onFailure([alarm = alarm_](const Status& cause) {
     reportAsyncError(cause);
     alarm->spread(cause);
   });
-  links_->onFailure(
-      [alarm = alarm_](uint32_t, const Status &cause) { alarm->raise(cause); });
+  links_->onFailure([alarm = alarm_](uint32_t, const Status& cause) { alarm->raise(cause); });
   tasks_ = std::make_unique<executor::TaskPool>(*context_);
   return Status::ok();
 }
 
 Status Communicator::usable() const {
   if (closed_.load(std::memory_order_acquire)) {
-    return Status(HCCL_E_UNAVAIL,
-                  "communicator " + params_.name + " has been destroyed");
+    return Status(HCCL_E_UNAVAIL, "communicator " + params_.name + " has been destroyed");
   }
   if (suspended_.load(std::memory_order_acquire)) {
-    return Status(HCCL_E_SUSPENDING,
-                  "communicator " + params_.name + " is suspended");
+    return Status(HCCL_E_SUSPENDING, "communicator " + params_.name + " is suspended");
   }
-  if (context_->failed())
-    return context_->failure();
+  if (context_->failed()) return context_->failure();
   return Status::ok();
 }
 
@@ -99,44 +91,37 @@ Deadline Communicator::linkDeadline() const {
   return Deadline::after(env.isOk() ? (*env)->linkTimeoutSec() : 140);
 }
 
-Result<const Communicator::CachedPlan *>
-Communicator::planFor(const plan::OpDesc &op, uint64_t bytes) {
-  const plan::Choice choice =
-      plan::select(op, topology_, params_.settings.algo,
-                   params_.settings.deterministic == 2, bytes);
+Result<const Communicator::CachedPlan*> Communicator::planFor(const plan::OpDesc& op,
+                                                              uint64_t bytes) {
+  const plan::Choice choice = plan::select(op, topology_, params_.settings.algo,
+                                           params_.settings.deterministic == 2, bytes);
   const PlanKey key{static_cast<uint8_t>(op.type), op.root, choice.key()};
   const auto found = plans_.find(key);
-  if (found != plans_.end())
-    return &found->second;
+  if (found != plans_.end()) return &found->second;
 
   CachedPlan cached;
   const plan::Schedule schedule = plan::compose(op, topology_, choice);
   const std::vector<uint32_t> peers = plan::peersOf(schedule, rank());
-  HCCL_RETURN_IF_ERROR(context_->connect(
-      peers, transport::LinkKind::kCollective, linkDeadline()));
-  auto lowered = std::make_shared<plan::Plan>(
-      plan::lower(op, schedule, rank(), [this](uint32_t peer) {
-        return context_->peer(peer).link->linkClass ==
-                       transport::LinkClass::kMessage
+  HCCL_RETURN_IF_ERROR(context_->connect(peers, transport::LinkKind::kCollective, linkDeadline()));
+  auto lowered =
+      std::make_shared<plan::Plan>(plan::lower(op, schedule, rank(), [this](uint32_t peer) {
+        return context_->peer(peer).link->linkClass == transport::LinkClass::kMessage
                    ? plan::PeerLink::kMessage
                    : plan::PeerLink::kDirect;
       }));
   cached.plan = std::move(lowered);
   if (!choice.note.empty()) {
-    HCCL_RUN_INFO("[ALG] {} of {}: {}", plan::opName(op.type), params_.name,
-                  choice.note);
+    HCCL_RUN_INFO("[ALG] {} of {}: {}", plan::opName(op.type), params_.name, choice.note);
   }
-  HCCL_RUN_INFO("[ALG] tag[{}_{}] AlgType(level 0-1-2):[{}], oneShot[{}], "
-                "userRank[{}], userRankSize[{}], "
-                "steps[{}]",
-                plan::opName(op.type), params_.name, cached.plan->name,
-                choice.oneShot() ? 1 : 0, rank(), size(),
-                cached.plan->steps.size());
+  HCCL_RUN_INFO(
+      "[ALG] tag[{}_{}] AlgType(level 0-1-2):[{}], oneShot[{}], userRank[{}], userRankSize[{}], "
+      "steps[{}]",
+      plan::opName(op.type), params_.name, cached.plan->name, choice.oneShot() ? 1 : 0, rank(),
+      size(), cached.plan->steps.size());
   return &plans_.emplace(key, std::move(cached)).first->second;
 }
 
-Status Communicator::collective(const CollectiveCall &call,
-                                runtime::Stream *stream) {
+Status Communicator::collective(const CollectiveCall& call, runtime::Stream* stream) {
   std::lock_guard lock(mutex_);
   HCCL_RETURN_IF_ERROR(usable());
   plan::OpDesc op;
@@ -145,15 +130,13 @@ Status Communicator::collective(const CollectiveCall &call,
   op.reduceOp = call.reduceOp;
   op.root = call.root;
   op.count = agreedCount(call, size());
-  HCCL_ASSIGN_OR_RETURN(const CachedPlan *cached,
-                        planFor(op, agreedBytes(op, size())));
+  HCCL_ASSIGN_OR_RETURN(const CachedPlan* cached, planFor(op, agreedBytes(op, size())));
   lastPlan_[static_cast<uint8_t>(op.type)] = cached->plan;
-  executor::CollectiveTask *task = tasks_->collective();
-  executor::Launch &launch = task->launch;
+  executor::CollectiveTask* task = tasks_->collective();
+  executor::Launch& launch = task->launch;
   launch.plan = cached->plan;
   launch.op = op;
-  if (Status s = fillLaunch(call, rank(), size(), params_.settings.bufferBytes,
-                            launch);
+  if (Status s = fillLaunch(call, rank(), size(), params_.settings.bufferBytes, launch);
       !s.isOk()) {
     task->discard();
     return s;
@@ -162,56 +145,49 @@ Status Communicator::collective(const CollectiveCall &call,
   Status queued = runtime::enqueue(stream, task);
   if (!queued.isOk()) {
     task->discard();
-    context_->fail(
-        queued); // the number is gone: later operations would wait for it
+    context_->fail(queued);  // the number is gone: later operations would wait for it
   }
   return queued;
 }
 
-Status Communicator::transfers(const std::vector<executor::TransferItem> &items,
-                               runtime::Stream *stream) {
+Status Communicator::transfers(const std::vector<executor::TransferItem>& items,
+                               runtime::Stream* stream) {
   std::lock_guard lock(mutex_);
   HCCL_RETURN_IF_ERROR(usable());
   std::vector<uint32_t> peers;
-  std::vector<executor::TransferItem> own[2]; // sends, receives
-  for (const executor::TransferItem &item : items) {
+  std::vector<executor::TransferItem> own[2];  // sends, receives
+  for (const executor::TransferItem& item : items) {
     if (item.peer == rank()) {
       own[item.send ? 0 : 1].push_back(item);
-    } else if (std::find(peers.begin(), peers.end(), item.peer) ==
-               peers.end()) {
+    } else if (std::find(peers.begin(), peers.end(), item.peer) == peers.end()) {
       peers.push_back(item.peer);
     }
   }
   if (own[0].size() != own[1].size()) {
-    return argumentError(HCCL_E_PARA, "HcclBatchSendRecv",
-                         std::to_string(own[0].size()) + " sends and " +
-                             std::to_string(own[1].size()) + " receives",
-                         "sendRecvInfo",
-                         "as many sends to the own rank as receives from it");
+    return argumentError(
+        HCCL_E_PARA, "HcclBatchSendRecv",
+        std::to_string(own[0].size()) + " sends and " + std::to_string(own[1].size()) + " receives",
+        "sendRecvInfo", "as many sends to the own rank as receives from it");
   }
-  HCCL_RETURN_IF_ERROR(context_->connect(
-      peers, transport::LinkKind::kPointToPoint, linkDeadline()));
-  executor::TransferTask *task = tasks_->transfer();
+  HCCL_RETURN_IF_ERROR(
+      context_->connect(peers, transport::LinkKind::kPointToPoint, linkDeadline()));
+  executor::TransferTask* task = tasks_->transfer();
   for (size_t i = 0; i < own[0].size(); ++i) {
-    const uint64_t bytes =
-        own[0][i].count * reduce::typeSize(own[0][i].dataType);
+    const uint64_t bytes = own[0][i].count * reduce::typeSize(own[0][i].dataType);
     if (bytes != own[1][i].count * reduce::typeSize(own[1][i].dataType)) {
       task->discard();
-      return argumentError(HCCL_E_PARA, "HcclBatchSendRecv",
-                           std::to_string(own[1][i].count), "count",
-                           "the count of the send that it matches, " +
-                               std::to_string(own[0][i].count));
+      return argumentError(
+          HCCL_E_PARA, "HcclBatchSendRecv", std::to_string(own[1][i].count), "count",
+          "the count of the send that it matches, " + std::to_string(own[0][i].count));
     }
     task->selfCopies.push_back({own[0][i].buffer, own[1][i].buffer, bytes});
   }
-  for (const executor::TransferItem &item : items) {
-    if (item.peer == rank())
-      continue;
-    executor::PointToPointPeer &pair = context_->pointToPoint(item.peer);
-    executor::PairLane &lane = item.send ? pair.send : pair.receive;
+  for (const executor::TransferItem& item : items) {
+    if (item.peer == rank()) continue;
+    executor::PointToPointPeer& pair = context_->pointToPoint(item.peer);
+    executor::PairLane& lane = item.send ? pair.send : pair.receive;
     task->items.push_back(item);
-    task->items.back().ticket =
-        lane.tickets.fetch_add(1, std::memory_order_relaxed);
+    task->items.back().ticket = lane.tickets.fetch_add(1, std::memory_order_relaxed);
   }
   Status queued = runtime::enqueue(stream, task);
   if (!queued.isOk()) {
@@ -222,29 +198,24 @@ Status Communicator::transfers(const std::vector<executor::TransferItem> &items,
 }
 
 Status Communicator::shutdown() {
-  if (closed_.exchange(true))
-    return Status::ok();
-  if (links_ == nullptr)
-    return Status::ok();
+  if (closed_.exchange(true)) return Status::ok();
+  if (links_ == nullptr) return Status::ok();
   links_->cancel();
   std::lock_guard lock(mutex_);
   if (tasks_->inFlight() != 0) {
-    context_->fail(Status(HCCL_E_UNAVAIL,
-                          "communicator " + params_.name + " was destroyed"));
-    runtime::Engine::instance().helpUntil(
-        [this] { return tasks_->inFlight() == 0; },
-        Deadline::after(kShutdownSeconds));
+    context_->fail(Status(HCCL_E_UNAVAIL, "communicator " + params_.name + " was destroyed"));
+    runtime::Engine::instance().helpUntil([this] { return tasks_->inFlight() == 0; },
+                                          Deadline::after(kShutdownSeconds));
   }
   plans_.clear();
   lastPlan_ = {};
   links_->onFailure({});
   alarm_->disarm();
   if (tasks_->inFlight() != 0) {
-    // A stream does not let go of its tasks (it is stuck in a host function):
-    // they keep what they need.
-    HCCL_WARNING(
-        "communicator {} is destroyed with {} operations on stuck streams",
-        params_.name, tasks_->inFlight());
+    // A stream does not let go of its tasks (it is stuck in a host function): they keep what they
+    // need.
+    HCCL_WARNING("communicator {} is destroyed with {} operations on stuck streams", params_.name,
+                 tasks_->inFlight());
     bury(std::move(links_), std::move(context_), std::move(tasks_));
     return Status::ok();
   }
@@ -256,8 +227,7 @@ Status Communicator::shutdown() {
 }
 
 Status Communicator::asyncError() const {
-  if (closed_.load(std::memory_order_acquire))
-    return Status::ok();
+  if (closed_.load(std::memory_order_acquire)) return Status::ok();
   return context_->failure();
 }
 
@@ -267,33 +237,27 @@ size_t Communicator::pending() const {
 
 void Communicator::setDeterministic(uint32_t level) {
   std::lock_guard lock(mutex_);
-  if (!params_.settings.deterministicFromConfig)
-    params_.settings.deterministic = level;
+  if (!params_.settings.deterministicFromConfig) params_.settings.deterministic = level;
 }
 
-Result<std::pair<void *, uint64_t>> Communicator::stagingBuffer() {
+Result<std::pair<void*, uint64_t>> Communicator::stagingBuffer() {
   std::lock_guard lock(mutex_);
   HCCL_RETURN_IF_ERROR(usable());
-  if (userBuffer_ == nullptr)
-    userBuffer_ = std::make_unique<executor::Staging>(params_.device);
+  if (userBuffer_ == nullptr) userBuffer_ = std::make_unique<executor::Staging>(params_.device);
   HCCL_RETURN_IF_ERROR(userBuffer_->reserve(2 * params_.settings.bufferBytes));
-  return std::pair<void *, uint64_t>(userBuffer_->data(),
-                                     2 * params_.settings.bufferBytes);
+  return std::pair<void*, uint64_t>(userBuffer_->data(), 2 * params_.settings.bufferBytes);
 }
 
-Result<std::byte *> Communicator::peerPointer(uint32_t peer, uint64_t bufferRef,
-                                              uint64_t bytes) {
+Result<std::byte*> Communicator::peerPointer(uint32_t peer, uint64_t bufferRef, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   HCCL_RETURN_IF_ERROR(usable());
-  HCCL_RETURN_IF_ERROR(context_->connect(
-      {peer}, transport::LinkKind::kCollective, linkDeadline()));
-  transport::DirectLink *direct = context_->peer(peer).direct;
-  std::byte *address =
-      direct == nullptr ? nullptr : direct->resolve(bufferRef, bytes);
+  HCCL_RETURN_IF_ERROR(context_->connect({peer}, transport::LinkKind::kCollective, linkDeadline()));
+  transport::DirectLink* direct = context_->peer(peer).direct;
+  std::byte* address = direct == nullptr ? nullptr : direct->resolve(bufferRef, bytes);
   if (address == nullptr) {
     return eiError(Ei::kP2p, HCCL_E_NOT_SUPPORT,
-                   {"the memory of rank " + std::to_string(peer) +
-                    " cannot be mapped by rank " + std::to_string(rank())},
+                   {"the memory of rank " + std::to_string(peer) + " cannot be mapped by rank " +
+                    std::to_string(rank())},
                    static_cast<int>(peer));
   }
   return address;
@@ -301,46 +265,41 @@ Result<std::byte *> Communicator::peerPointer(uint32_t peer, uint64_t bufferRef,
 
 std::string Communicator::lastAlgorithm(HcclCMDType type) const {
   std::lock_guard lock(mutex_);
-  const auto &plan = lastPlan_[static_cast<uint8_t>(type)];
+  const auto& plan = lastPlan_[static_cast<uint8_t>(type)];
   return plan == nullptr ? std::string() : plan->name;
 }
 
 std::pair<uint64_t, uint64_t> Communicator::interServerBytes() const {
   std::lock_guard lock(mutex_);
   std::pair<uint64_t, uint64_t> bytes{0, 0};
-  if (context_ == nullptr)
-    return bytes;
+  if (context_ == nullptr) return bytes;
   for (uint32_t r = 0; r < size(); ++r) {
-    if (topology_.serverOf[r] == topology_.serverOf[rank()])
-      continue;
-    const transport::MessageLink *message = context_->peer(r).message;
-    if (message == nullptr)
-      continue;
+    if (topology_.serverOf[r] == topology_.serverOf[rank()]) continue;
+    const transport::MessageLink* message = context_->peer(r).message;
+    if (message == nullptr) continue;
     bytes.first += message->bytesSent();
     bytes.second += message->bytesReceived();
   }
   return bytes;
 }
 
-void logKeyInfo(const Communicator &communicator) {
-  const Cluster &cluster = communicator.cluster();
-  const RankInfo &self = cluster.ranks[communicator.rank()];
+void logKeyInfo(const Communicator& communicator) {
+  const Cluster& cluster = communicator.cluster();
+  const RankInfo& self = cluster.ranks[communicator.rank()];
   const bool equal = cluster.hasEqualServers();
   HCCL_RUN_INFO(
-      "[Communicator Key Info]identifier[{}] rankSize[{}] serverNum[{}] "
-      "moduleNum[{}] "
+      "[Communicator Key Info]identifier[{}] rankSize[{}] serverNum[{}] moduleNum[{}] "
       "superPodNum[{}] "
       "multiModuleDiffDeviceNumMode[{}] multiSuperPodDiffServerNumMode[{}]",
-      communicator.name(), cluster.size(), cluster.servers().size(),
-      cluster.servers().size(), cluster.superPods().size(), equal ? 0 : 1, 0);
-  HCCL_RUN_INFO("[LocalRank Key Info]userRank[{}] hostIp[{}] devicePhyId[{}] "
-                "server[{}] deviceIp[{}] "
-                "superPodId[{}] "
-                "useSuperPodMode[{}] isStandardCard[0]",
-                communicator.rank(), self.hostIp, self.deviceId, self.serverId,
-                self.deviceIps.empty() ? "" : self.deviceIps[0],
-                self.superPodId.empty() ? "0" : self.superPodId,
-                cluster.superPods().empty() ? 0 : 1);
+      communicator.name(), cluster.size(), cluster.servers().size(), cluster.servers().size(),
+      cluster.superPods().size(), equal ? 0 : 1, 0);
+  HCCL_RUN_INFO(
+      "[LocalRank Key Info]userRank[{}] hostIp[{}] devicePhyId[{}] server[{}] deviceIp[{}] "
+      "superPodId[{}] "
+      "useSuperPodMode[{}] isStandardCard[0]",
+      communicator.rank(), self.hostIp, self.deviceId, self.serverId,
+      self.deviceIps.empty() ? "" : self.deviceIps[0],
+      self.superPodId.empty() ? "0" : self.superPodId, cluster.superPods().empty() ? 0 : 1);
 }
 
-} // namespace hccl
+}  // namespace hccl
