@@ -11,6 +11,8 @@
 namespace hccl::transport {
 namespace {
 
+constexpr size_t kMaxMoreAddresses = 15;
+
 std::string bootId() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string text;
@@ -34,11 +36,13 @@ const ProcessIdentity& processIdentity() {
 }
 
 std::string Card::toText() const {
+  auto addresses = nlohmann::json::array();
+  for (const IpAddress& ip : more) addresses.push_back(ip.toString());
   return nlohmann::json{{"wire", wire},     {"process", process},
                         {"boot", boot},     {"network", network},
                         {"lease", lease},   {"unix", unixName},
                         {"device", device}, {"ip", tcp.ip.toStringWithIfname()},
-                        {"port", tcp.port}}
+                        {"port", tcp.port}, {"more", addresses}}
       .dump();
 }
 
@@ -75,6 +79,15 @@ Result<Card> Card::parse(const std::string& text) {
   const auto address = IpAddress::parse(ip);
   if (!address) return broken("no IP address");
   card.tcp.ip = *address;
+  const auto more = json.find("more");
+  if (more == json.end() || !more->is_array() || more->size() > kMaxMoreAddresses) {
+    return broken("no list of further addresses");
+  }
+  for (const auto& item : *more) {
+    const auto further = IpAddress::parse(item.is_string() ? item.get<std::string>() : "");
+    if (!further) return broken("a further address is none");
+    card.more.push_back(*further);
+  }
   return card;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "src/base/ip_address.h"
 #include "src/base/status.h"
@@ -25,6 +26,7 @@ struct Card {
   std::string unixName;  // abstract socket
   int32_t device = 0;
   SocketAddress tcp;
+  std::vector<IpAddress> more;  // of further network cards of the rank
 
   bool sameProcess(const Card& other) const { return process == other.process; }
   bool sameKernel(const Card& other) const { return boot == other.boot; }

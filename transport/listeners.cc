@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "src/base/env.h"
+#include "src/base/env_parser.h"
 #include "src/base/log.h"
 #include "transport/links_core.h"
 
@@ -115,14 +116,19 @@ Result<std::string> Listeners::endpoint(int32_t device, const std::string& hostA
                                         uint16_t port) {
   HCCL_ASSIGN_OR_RETURN(ControlThread * thread, ControlThread::instance());
   IpAddress ip;
+  std::vector<IpAddress> more;
   if (hostAddress.empty()) {
     HCCL_ASSIGN_OR_RETURN(const Environment* env, environment());
     HCCL_ASSIGN_OR_RETURN(const HostNic nic, hostNic(*env));
     ip = nic.ip;
-  } else if (const auto parsed = IpAddress::parse(hostAddress)) {
-    ip = *parsed;
   } else {
-    return Status(HCCL_E_PARA, fmt::format("\"{}\" is no IP address", hostAddress));
+    for (const std::string_view text : splitText(hostAddress, ',')) {
+      const auto parsed = IpAddress::parse(std::string(text));
+      if (!parsed) return Status(HCCL_E_PARA, fmt::format("\"{}\" is no IP address", text));
+      more.push_back(*parsed);
+    }
+    ip = more.front();
+    more.erase(more.begin());
   }
   std::lock_guard lock(mutex_);
   HCCL_RETURN_IF_ERROR(startUnix(thread));
@@ -138,6 +144,7 @@ Result<std::string> Listeners::endpoint(int32_t device, const std::string& hostA
   card.unixName = unixName_;
   card.device = device;
   card.tcp = address;
+  card.more = std::move(more);
   leases_.insert(card.lease);
   return card.toText();
 }

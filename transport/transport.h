@@ -189,7 +189,7 @@ class Links {
 };
 
 // This process' endpoint text for a rank on `device` (starts the listeners on first use).
-// `hostAddress`: the address on which peers of other hosts reach it (rank table or NIC selection);
+// `hostAddress`: where peers of other hosts reach it; after commas those of more network cards;
 // `port` 0 = by HCCL_*_SOCKET_PORT_RANGE, else any free one.
 Result<std::string> localEndpoint(int32_t device, const std::string& hostAddress, uint16_t port);
 

@@ -77,7 +77,8 @@ bool isLocal(const IpAddress& ip) {
 
 // The address at which peers reach this rank's data plane: the first of its device addresses (not
 // for ranks that use the host's card) and host addresses that this host has. A table of one server
-// may name addresses that nobody has: loopback serves there. Empty: the host's own choice.
+// may name addresses that nobody has: loopback serves there. Empty: the host's own choice. Further
+// device addresses that this host has follow behind commas.
 std::string dataAddress(const Cluster& cluster, const RankInfo& mine) {
   std::vector<std::string> candidates;
   if (!mine.hostNic) candidates = mine.deviceIps;
@@ -87,7 +88,14 @@ std::string dataAddress(const Cluster& cluster, const RankInfo& mine) {
   for (const std::string& candidate : candidates) {
     const auto ip = IpAddress::parse(candidate);
     if (!ip) continue;
-    if (isLocal(*ip)) return candidate;
+    if (isLocal(*ip)) {
+      std::string all = candidate;
+      for (const std::string& other : mine.hostNic ? std::vector<std::string>() : mine.deviceIps) {
+        const auto more = IpAddress::parse(other);
+        if (more && !(*more == *ip) && isLocal(*more)) all += "," + other;
+      }
+      return all;
+    }
     if (first.empty()) first = candidate;
   }
   if (cluster.servers().size() == 1) return IpAddress::loopback(AF_INET).toString();

@@ -18,6 +18,7 @@
 namespace hccl::transport {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -176,6 +177,32 @@ TEST_F(RoceLinks, APortThatGoesDownIsAnErrorAndComesBack) {
   makeRanks(2);
   connectAll();
   exchange(0, 1, 0, 5000, 1);
+}
+
+// A rank with two network cards, as a rank table with two addresses makes it.
+TEST_F(RoceLinks, SpreadLargeFramesOverNetworkCards) {
+  if (std::getenv("HCCL_ROCE_GUEST") == nullptr) GTEST_SKIP() << "not in a guest";
+  ASSERT_EQ(std::system("ip link add veth2 mtu 4500 type veth peer name veth3 && "
+                        "ip link set veth3 mtu 4500 up && ip link set veth2 up && "
+                        "ip address add 192.168.79.1/24 dev veth2 && "
+                        "rdma link add rxe1 type rxe netdev veth2"),
+            0);
+  makeRanks(2, facts_.address + ",192.168.79.1");
+  connectAll();
+  EXPECT_THAT(rank(0).run("describe 1 0"),
+              AllOf(HasSubstr("rdma: 2 queue pairs"), HasSubstr("192.168.79.1 (rxe1 port 1)")));
+  roce::DeviceFacts second;
+  second.device = "rxe1";
+  const uint64_t before = facts_.sentPackets(), beforeSecond = second.sentPackets();
+  uint64_t sequence = 0;
+  for (const size_t size : {10, 524288, 3000001, 100, 4194304}) {
+    exchange(0, 1, 0, size, ++sequence);
+  }
+  // The two largest ones alone are 14 MB, both directions together: half of it by each card.
+  EXPECT_GE(facts_.sentPackets() - before, 1500u);
+  EXPECT_GE(second.sentPackets() - beforeSecond, 1500u);
+  processes_.clear();
+  EXPECT_EQ(std::system("rdma link delete rxe1 && ip link delete veth2"), 0);
 }
 
 TEST_F(RoceLinks, MemoryThatMayNotBeLockedMeansTcp) {

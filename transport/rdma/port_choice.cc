@@ -124,6 +124,21 @@ Result<PortChoice> choosePort(VerbsApi* verbs, const IpAddress& wanted, int numa
   return best->choice;
 }
 
+Result<std::vector<PortChoice>> choosePorts(VerbsApi* verbs, const IpAddress& wanted,
+                                            const std::vector<IpAddress>& more, int numaNode) {
+  HCCL_ASSIGN_OR_RETURN(const PortChoice first, choosePort(verbs, wanted, numaNode));
+  std::vector<PortChoice> ports = {first};
+  for (const IpAddress& address : more) {
+    const auto choice = choosePort(verbs, address, numaNode);
+    if (!choice.isOk() || !choice->exact) continue;
+    const bool known = std::any_of(ports.begin(), ports.end(), [&](const PortChoice& other) {
+      return other.context == choice->context && other.port == choice->port;
+    });
+    if (!known) ports.push_back(*choice);
+  }
+  return ports;
+}
+
 Status checkPort(VerbsApi* verbs, const PortChoice& choice) {
   ibv_port_attr attributes{};
   if (const int error = verbs->queryPort(choice.context, choice.port, &attributes); error != 0) {

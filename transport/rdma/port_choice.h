@@ -30,6 +30,11 @@ int mtuBytes(ibv_mtu mtu);
 // down.
 Result<PortChoice> choosePort(VerbsApi* verbs, const IpAddress& wanted, int numaNode);
 
+// A port for each network card of a rank: the one of `wanted`, then those that have exactly one of
+// the `more` addresses and are no port that was chosen before.
+Result<std::vector<PortChoice>> choosePorts(VerbsApi* verbs, const IpAddress& wanted,
+                                            const std::vector<IpAddress>& more, int numaNode);
+
 // Whether the port still has the chosen GID and is active (after an event of the device).
 Status checkPort(VerbsApi* verbs, const PortChoice& choice);
 

@@ -47,77 +47,88 @@ uint32_t QueueSet::sendEntries(size_t index) const {
   return index == 0 ? 2 * shape_.depth + 8 : shape_.depth + 2;
 }
 
-Result<std::shared_ptr<QueueSet>> QueueSet::make(std::shared_ptr<Device> device,
-                                                 const RingShape& shape) {
-  if (!isLegal(shape)) return Status(HCCL_E_PARA, "the shape of the ring of cells is not legal");
+Result<std::shared_ptr<QueueSet>> QueueSet::make(
+    const std::vector<std::shared_ptr<Device>>& devices, const RingShape& shape) {
+  if (!isLegal(shape) || devices.empty() || devices.size() > shape.queuePairs) {
+    return Status(HCCL_E_PARA, "the shape of the ring of cells is not legal");
+  }
   std::shared_ptr<QueueSet> set(new QueueSet);
-  set->device_ = std::move(device);
   set->shape_ = shape;
+  set->rails_.resize(devices.size());
+  for (size_t i = 0; i < devices.size(); ++i) set->rails_[i].device = devices[i];
   HCCL_RETURN_IF_ERROR(set->open());
   return set;
 }
 
 Status QueueSet::open() {
-  const size_t bytes = offsetOf(2 * shape_.depth);
-  HCCL_ASSIGN_OR_RETURN(
-      memory_, Mapping::create(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS));
+  HCCL_ASSIGN_OR_RETURN(memory_, Mapping::create(offsetOf(2 * shape_.depth), PROT_READ | PROT_WRITE,
+                                                 MAP_PRIVATE | MAP_ANONYMOUS));
   ::madvise(memory_.data(), memory_.size(), MADV_DONTFORK);
   ::madvise(memory_.data(), memory_.size(), MADV_DONTDUMP);
-  region_ = MemoryRegion(verbs(), verbs()->regMr(device_->pd(), memory_.data(), bytes,
-                                                 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
-  if (!region_) {
-    const int error = errno;
-    return Status(
-        HCCL_E_MEMORY,
-        fmt::format("Failed to allocate {} bytes of NPU memory. They cannot be registered "
-                    "with {}: {}; the limit of locked memory (RLIMIT_MEMLOCK, ulimit -l) "
-                    "is {}",
-                    bytes, device_->name(), std::strerror(error), lockLimit()),
-        11);
-  }
-  return openQueues();
+  for (size_t i = 0; i < rails_.size(); ++i) HCCL_RETURN_IF_ERROR(openRail(i));
+  inlineBytes_ = kWantedInline;
+  for (size_t i = 0; i < shape_.queuePairs; ++i) HCCL_RETURN_IF_ERROR(openQueue(i));
+  return Status();
 }
 
-Status QueueSet::openQueues() {
+Status QueueSet::openRail(size_t index) {
+  Rail& rail = rails_[index];
+  Device& device = *rail.device;
+  const size_t bytes = offsetOf(2 * shape_.depth);
   uint64_t entries = 16;
-  const auto& limits = device_->limits();
-  for (size_t i = 0; i < shape_.queuePairs; ++i) {
+  for (size_t i = index; i < shape_.queuePairs; i += rails_.size()) {
     const uint32_t most = std::max(sendEntries(i), receiveEntries(i));
-    if (most > static_cast<uint32_t>(limits.max_qp_wr)) {
+    if (most > static_cast<uint32_t>(device.limits().max_qp_wr)) {
       return Status(HCCL_E_MEMORY,
                     fmt::format("{} allows {} work requests in a queue, {} are needed",
-                                device_->name(), limits.max_qp_wr, most));
+                                device.name(), device.limits().max_qp_wr, most));
     }
     entries += sendEntries(i) + receiveEntries(i);
   }
-  if (entries > static_cast<uint64_t>(limits.max_cqe)) {
+  if (entries > static_cast<uint64_t>(device.limits().max_cqe)) {
     return Status(HCCL_E_MEMORY, fmt::format("{} allows {} entries in a completion queue, {} are "
                                              "needed",
-                                             device_->name(), limits.max_cqe, entries));
+                                             device.name(), device.limits().max_cqe, entries));
   }
-  channel_ = CompletionChannel(verbs(), verbs()->createCompChannel(device_->context()));
-  if (!channel_) return exhausted("completion channel", "CreateCompChannel", errno);
-  cq_ = CompletionQueue(
-      verbs(), verbs()->createCq(device_->context(), static_cast<int>(entries), channel_.get()));
-  if (!cq_) return exhausted("cq", "CreateCq", errno);
-  inlineBytes_ = kWantedInline;
-  for (size_t i = 0; i < shape_.queuePairs; ++i) {
-    ibv_qp_init_attr attributes{};
-    attributes.send_cq = attributes.recv_cq = cq_.get();
-    attributes.qp_type = IBV_QPT_RC;
-    attributes.sq_sig_all = 0;
-    attributes.cap.max_send_wr = sendEntries(i);
-    attributes.cap.max_recv_wr = receiveEntries(i);
-    attributes.cap.max_send_sge = attributes.cap.max_recv_sge = 1;
-    attributes.cap.max_inline_data = inlineBytes_;
-    ibv_qp* qp = verbs()->createQp(device_->pd(), &attributes);
-    if (qp == nullptr && errno == EINVAL && inlineBytes_ != 0) {  // no data in requests here
-      attributes.cap.max_inline_data = inlineBytes_ = 0;
-      qp = verbs()->createQp(device_->pd(), &attributes);
-    }
-    if (qp == nullptr) return exhausted("qp", "CreateQp", errno);
-    qps_.emplace_back(verbs(), qp);
+  rail.region =
+      MemoryRegion(verbs(), verbs()->regMr(device.pd(), memory_.data(), bytes,
+                                           IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
+  if (!rail.region) {
+    const int error = errno;
+    return Status(HCCL_E_MEMORY,
+                  fmt::format("Failed to allocate {} bytes of NPU memory. They "
+                              "cannot be registered "
+                              "with {}: {}; the limit of locked memory "
+                              "(RLIMIT_MEMLOCK, ulimit -l) "
+                              "is {}",
+                              bytes, device.name(), std::strerror(error), lockLimit()),
+                  11);
   }
+  rail.channel = CompletionChannel(verbs(), verbs()->createCompChannel(device.context()));
+  if (!rail.channel) return exhausted("completion channel", "CreateCompChannel", errno);
+  rail.cq = CompletionQueue(
+      verbs(), verbs()->createCq(device.context(), static_cast<int>(entries), rail.channel.get()));
+  if (!rail.cq) return exhausted("cq", "CreateCq", errno);
+  return Status();
+}
+
+Status QueueSet::openQueue(size_t index) {
+  const Rail& rail = rails_[railOf(index)];
+  ibv_qp_init_attr attributes{};
+  attributes.send_cq = attributes.recv_cq = rail.cq.get();
+  attributes.qp_type = IBV_QPT_RC;
+  attributes.sq_sig_all = 0;
+  attributes.cap.max_send_wr = sendEntries(index);
+  attributes.cap.max_recv_wr = receiveEntries(index);
+  attributes.cap.max_send_sge = attributes.cap.max_recv_sge = 1;
+  attributes.cap.max_inline_data = inlineBytes_;
+  ibv_qp* qp = verbs()->createQp(rail.device->pd(), &attributes);
+  if (qp == nullptr && errno == EINVAL && inlineBytes_ != 0) {  // no data in requests here
+    attributes.cap.max_inline_data = inlineBytes_ = 0;
+    qp = verbs()->createQp(rail.device->pd(), &attributes);
+  }
+  if (qp == nullptr) return exhausted("qp", "CreateQp", errno);
+  qps_.emplace_back(verbs(), qp);
   return Status();
 }
 

@@ -22,30 +22,39 @@ struct RingShape {
 inline constexpr uint32_t kMinDepth = 2, kMaxDepth = 256;
 inline constexpr uint32_t kMinCell = 256, kMaxCell = 1 << 20;
 inline constexpr uint32_t kMaxQueuePairs = 32;
+inline constexpr size_t kMaxRails = 8;
 bool isLegal(const RingShape& shape);
 
+// What a link has on one network card. A device is named once for each of its
+// ports that is used.
+struct Rail {
+  std::shared_ptr<Device> device;
+  MemoryRegion region;
+  CompletionChannel channel;
+  CompletionQueue cq;
+};
+
+// Queue pairs are dealt out to the rails by turns.
 class QueueSet {
  public:
   // HCCL_E_MEMORY with EI0007 or EI0011 when memory may not be locked or objects are used up: the
   // text names the limit.
-  static Result<std::shared_ptr<QueueSet>> make(std::shared_ptr<Device> device,
+  static Result<std::shared_ptr<QueueSet>> make(const std::vector<std::shared_ptr<Device>>& devices,
                                                 const RingShape& shape);
   ~QueueSet();
 
-  VerbsApi* verbs() const { return device_->verbs(); }
-  const std::shared_ptr<Device>& device() const { return device_; }
+  VerbsApi* verbs() const { return rails_.front().device->verbs(); }
+  const std::vector<Rail>& rails() const { return rails_; }
+  size_t railOf(size_t queue) const { return queue % rails_.size(); }
   const RingShape& shape() const { return shape_; }
   ibv_qp* qp(size_t index) const { return qps_[index].get(); }
-  ibv_cq* cq() const { return cq_.get(); }
-  ibv_comp_channel* channel() const { return channel_.get(); }
   uint32_t inlineBytes() const { return inlineBytes_; }
 
   // Cells that are written from, and those that the peer writes into.
   std::byte* source(uint32_t slot) const { return memory_.bytes() + offsetOf(slot); }
   std::byte* target(uint32_t slot) const { return source(slot + shape_.depth); }
   uint64_t ring() const { return reinterpret_cast<uint64_t>(target(0)); }
-  uint32_t localKey() const { return region_->lkey; }
-  uint32_t remoteKey() const { return region_->rkey; }
+  uint32_t localKey(size_t queue) const { return rails_[railOf(queue)].region->lkey; }
 
   // A sender that returns credits says so at the latest after this many cells.
   uint32_t creditBatch() const { return std::max(1U, shape_.depth / 4); }
@@ -64,15 +73,13 @@ class QueueSet {
  private:
   QueueSet() = default;
   Status open();
-  Status openQueues();
+  Status openRail(size_t index);
+  Status openQueue(size_t index);
   size_t offsetOf(uint32_t slot) const { return static_cast<size_t>(slot) * shape_.cellBytes; }
 
-  std::shared_ptr<Device> device_;
   RingShape shape_;
   Mapping memory_;
-  MemoryRegion region_;
-  CompletionChannel channel_;
-  CompletionQueue cq_;
+  std::vector<Rail> rails_;
   std::vector<QueuePair> qps_;
   uint32_t inlineBytes_ = 0;
 };

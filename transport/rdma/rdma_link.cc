@@ -24,6 +24,13 @@ constexpr uint64_t kRequestBits = (1ULL << kQueueShift) - 1;
 // A receiver that hears nothing for so long asks the peer's device whether it is still there.
 constexpr uint64_t kQuietNs = 500'000'000;
 
+// A few milliseconds exact; the cheapest of all clocks, since it is read at every idle look.
+uint64_t coarseNs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 bool matches(const FrameHeader& got, const FrameHeader& expected) {
   return got.epoch == expected.epoch && got.sequence == expected.sequence &&
          got.signature == expected.signature && got.count == expected.count &&
@@ -37,28 +44,38 @@ RdmaLink::RdmaLink(std::shared_ptr<QueueSet> queues, Settings settings, Names na
   sends_.resize(queues_->shape().queuePairs);
   slots_.resize(depth());
   arrived_.resize(depth());
+  armed_.resize(queues_->rails().size());
+  deviceUsers_.resize(queues_->rails().size());
   if (settings_.wakeSet < 0) return;
-  epoll_event event{};
-  event.events = EPOLLIN | EPOLLET;
-  event.data.fd = queues_->channel()->fd;
-  ::epoll_ctl(settings_.wakeSet, EPOLL_CTL_ADD, queues_->channel()->fd, &event);
+  for (const Rail& rail : queues_->rails()) {
+    epoll_event event{};
+    event.events = EPOLLIN | EPOLLET;
+    event.data.fd = rail.channel->fd;
+    ::epoll_ctl(settings_.wakeSet, EPOLL_CTL_ADD, rail.channel->fd, &event);
+  }
 }
 
 RdmaLink::~RdmaLink() {
   if (runtime::isForkedChild()) return;
-  if (deviceUser_ != 0) queues_->device()->removeUser(deviceUser_);
-  if (settings_.wakeSet < 0) return;
-  ::epoll_ctl(settings_.wakeSet, EPOLL_CTL_DEL, queues_->channel()->fd, nullptr);
+  for (size_t i = 0; i < deviceUsers_.size(); ++i) {
+    const Rail& rail = queues_->rails()[i];
+    if (deviceUsers_[i] != 0) rail.device->removeUser(deviceUsers_[i]);
+    if (settings_.wakeSet < 0) continue;
+    ::epoll_ctl(settings_.wakeSet, EPOLL_CTL_DEL, rail.channel->fd, nullptr);
+  }
 }
 
-uint64_t RdmaLink::watch(const PortChoice& port, Device::Report report) {
-  Device::Interest interest{port, queues_->cq()};
-  for (size_t i = 0; i < sends_.size(); ++i) interest.queuePairs.push_back(queues_->qp(i));
+uint64_t RdmaLink::watch(size_t rail, const PortChoice& port, Device::Report report) {
+  const Rail& own = queues_->rails()[rail];
+  Device::Interest interest{port, own.cq.get()};
+  for (size_t i = rail; i < sends_.size(); i += queues_->rails().size()) {
+    interest.queuePairs.push_back(queues_->qp(i));
+  }
   // Nothing more comes of a peer that has left: what befalls the connection is no error.
-  const auto trouble = [this](const Status& status) {
-    return peerLeft_.load() ? Status() : fail(status.text());
+  const auto trouble = [this, rail](const Status& status) {
+    return peerLeft_.load() ? Status() : fail(status.text(), rail);
   };
-  return deviceUser_ = queues_->device()->addUser(std::move(interest), trouble, std::move(report));
+  return deviceUsers_[rail] = own.device->addUser(std::move(interest), trouble, std::move(report));
 }
 
 // ---- sending ----
@@ -93,7 +110,8 @@ bool RdmaLink::post(size_t queue, ibv_send_wr* request, bool signal) {
   ibv_send_wr* bad = nullptr;
   const int error = queues_->verbs()->postSend(queues_->qp(queue), request, &bad);
   if (error == 0) return true;
-  (void)fail(fmt::format("a work request cannot be posted: {}", std::strerror(error)));
+  (void)fail(fmt::format("a work request cannot be posted: {}", std::strerror(error)),
+             queues_->railOf(queue));
   return false;
 }
 
@@ -116,7 +134,7 @@ void RdmaLink::writeCell(SendState& state, size_t queue, bool signal) {
   ibv_sge piece{};
   piece.addr = reinterpret_cast<uint64_t>(cell);
   piece.length = static_cast<uint32_t>(bytes);
-  piece.lkey = queues_->localKey();
+  piece.lkey = queues_->localKey(queue);
   ibv_send_wr request{};
   request.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
   request.sg_list = &piece;
@@ -126,7 +144,7 @@ void RdmaLink::writeCell(SendState& state, size_t queue, bool signal) {
   request.imm_data = htonl(Immediate::make(false, credits, written_));
   request.wr.rdma.remote_addr =
       settings_.remoteRing + static_cast<uint64_t>(slot) * queues_->shape().cellBytes;
-  request.wr.rdma.rkey = settings_.remoteKey;
+  request.wr.rdma.rkey = settings_.remoteKeys[queues_->railOf(queue)];
   if (!post(queue, &request, signal)) return;
   owed_ -= credits;
   slots_[slot] = {static_cast<uint32_t>(queue), sends_[queue].posted};
@@ -163,7 +181,7 @@ void RdmaLink::returnCredits() {
   const uint32_t credits = std::min(owed_, Immediate::kMaxCredits);
   request.imm_data = htonl(Immediate::make(true, credits, 0));
   request.wr.rdma.remote_addr = settings_.remoteRing;
-  request.wr.rdma.rkey = settings_.remoteKey;
+  request.wr.rdma.rkey = settings_.remoteKeys[0];
   if (post(0, &request, false)) owed_ -= credits;
 }
 
@@ -175,7 +193,7 @@ void RdmaLink::probe() {
   ibv_send_wr request{};
   request.opcode = IBV_WR_RDMA_WRITE;
   request.wr.rdma.remote_addr = settings_.remoteRing;
-  request.wr.rdma.rkey = settings_.remoteKey;
+  request.wr.rdma.rkey = settings_.remoteKeys[0];
   post(0, &request, true);
 }
 
@@ -191,11 +209,12 @@ void RdmaLink::flush(Deadline deadline) noexcept {
         all = all && q.completed == q.posted;
       }
       if (all || failed_.load() || peerLeft_.load()) return;
-      arm();
+      for (size_t rail = 0; rail < armed_.size(); ++rail) arm(rail);
     }
     if (deadline.expired()) return;
-    pollfd descriptor{queues_->channel()->fd, POLLIN, 0};
-    ::poll(&descriptor, 1, std::min(deadline.remainingMs(), 20));
+    std::vector<pollfd> descriptors;
+    for (const Rail& rail : queues_->rails()) descriptors.push_back({rail.channel->fd, POLLIN, 0});
+    ::poll(descriptors.data(), descriptors.size(), std::min(deadline.remainingMs(), 20));
   }
 }
 
@@ -243,7 +262,7 @@ Io RdmaLink::receive(ReceiveState& state) noexcept {
   }
   if (failed_.load(std::memory_order_relaxed)) return Io::kFailed;
   returnCredits();  // there may have been no room before
-  const uint64_t now = monotonicNs();
+  const uint64_t now = coarseNs();
   if (io != Io::kIdle || quietSince_ == 0) {
     quietSince_ = now;
   } else if (now - quietSince_ > kQuietNs) {
@@ -266,22 +285,28 @@ bool RdmaLink::peek(FrameHeader& header) noexcept {
 
 // True when something completed.
 bool RdmaLink::poll() {
+  bool any = false;
+  for (size_t rail = 0; rail < armed_.size(); ++rail) any = poll(rail) || any;
+  return any;
+}
+
+bool RdmaLink::poll(size_t rail) {
   std::array<ibv_wc, 16> completions;
   bool any = false, again = true;
   while (again) {
-    const int count = queues_->verbs()->pollCq(queues_->cq(), static_cast<int>(completions.size()),
-                                               completions.data());
+    const int count = queues_->verbs()->pollCq(
+        queues_->rails()[rail].cq.get(), static_cast<int>(completions.size()), completions.data());
     if (count < 0) {
-      (void)fail("the completion queue cannot be read");
+      (void)fail("the completion queue cannot be read", rail);
       return true;
     }
-    for (int i = 0; i < count; ++i) onCompletion(completions[static_cast<size_t>(i)]);
+    for (int i = 0; i < count; ++i) onCompletion(completions[static_cast<size_t>(i)], rail);
     any = any || count > 0;
-    if (count > 0) armed_ = false;  // the event that was asked for is on its way
+    if (count > 0) armed_[rail] = 0;  // the event that was asked for is on its way
     again = count == static_cast<int>(completions.size());
-    if (count == 0 && !armed_ && settings_.sleepers != nullptr &&
+    if (count == 0 && armed_[rail] == 0 && settings_.sleepers != nullptr &&
         settings_.sleepers->load(std::memory_order_seq_cst) != 0) {
-      arm();
+      arm(rail);
       again = true;
     }
   }
@@ -289,19 +314,20 @@ bool RdmaLink::poll() {
 }
 
 // From now on the next completion makes the channel readable. What completed before must be polled.
-void RdmaLink::arm() {
-  if (armed_) return;
+void RdmaLink::arm(size_t index) {
+  if (armed_[index] != 0) return;
+  const Rail& rail = queues_->rails()[index];
   unsigned events = 0;
-  while (queues_->verbs()->getCqEvent(queues_->channel())) ++events;
-  if (events != 0) queues_->verbs()->ackCqEvents(queues_->cq(), events);
-  if (queues_->verbs()->reqNotifyCq(queues_->cq()) != 0) {
-    (void)fail("completions cannot be waited for");
+  while (queues_->verbs()->getCqEvent(rail.channel.get())) ++events;
+  if (events != 0) queues_->verbs()->ackCqEvents(rail.cq.get(), events);
+  if (queues_->verbs()->reqNotifyCq(rail.cq.get()) != 0) {
+    (void)fail("completions cannot be waited for", index);
   }
-  armed_ = true;
+  armed_[index] = 1;
 }
 
-void RdmaLink::onCompletion(const ibv_wc& completion) {
-  if (completion.status != IBV_WC_SUCCESS) return completionError(completion);
+void RdmaLink::onCompletion(const ibv_wc& completion, size_t rail) {
+  if (completion.status != IBV_WC_SUCCESS) return completionError(completion, rail);
   if ((completion.wr_id & kSendMark) == 0) return onArrival(completion);
   const size_t queue = (completion.wr_id & ~kSendMark) >> kQueueShift;
   sends_[queue].completed = completion.wr_id & kRequestBits;
@@ -325,34 +351,35 @@ void RdmaLink::onArrival(const ibv_wc& completion) {
   }
 }
 
-void RdmaLink::completionError(const ibv_wc& completion) {
+void RdmaLink::completionError(const ibv_wc& completion, size_t rail) {
   if (completion.status == IBV_WC_WR_FLUSH_ERR && failed_.load()) return;
   const std::string local = fmt::format("server[{}],deviceId[{}],deviceIp[{}]", names_.local.server,
-                                        names_.local.device, names_.local.ip);
+                                        names_.local.device, names_.local.ips[rail]);
   if (!failed_.load() && !peerLeft_.load()) {
     HCCL_ERROR(
         "[TaskExecStage][HeartbeatAbnormal][CQE ERROR]cqe error status[{}], time:[{}], "
         "localInfo{{{}}}, remoteIP{{{}}}",
-        static_cast<int>(completion.status), wallClockText(), local, names_.remote.ip);
+        static_cast<int>(completion.status), wallClockText(), local, names_.remote.ips[rail]);
   }
   (void)fail(fmt::format("error cqe status[{}] ({})", static_cast<int>(completion.status),
-                         ibv_wc_status_str(completion.status)));
+                         ibv_wc_status_str(completion.status)),
+             rail);
 }
 
-Status RdmaLink::fail(const std::string& why) {
+Status RdmaLink::fail(const std::string& why, size_t rail) {
   std::lock_guard lock(failureMutex_);
   if (failure_.isOk()) {
     const std::string cause =
         peerLeft_.load() ? "the peer has destroyed its communicator; " + why : why;
-    failure_ =
-        Status(HCCL_E_REMOTE,
-               fmt::format(
-                   "An error CQE occurred during operator execution. Local information: server "
-                   "{}, device ID {}, device IP {}. Peer information: server {}, device ID {}, "
-                   "device IP {}. Remote rank: {}. Communicator: {}. Cause: {}.",
-                   names_.local.server, names_.local.device, names_.local.ip, names_.remote.server,
-                   names_.remote.device, names_.remote.ip, names_.peer, names_.communicator, cause),
-               13, static_cast<int>(names_.peer));
+    failure_ = Status(
+        HCCL_E_REMOTE,
+        fmt::format("An error CQE occurred during operator execution. Local information: server "
+                    "{}, device ID {}, device IP {}. Peer information: server {}, device ID {}, "
+                    "device IP {}. Remote rank: {}. Communicator: {}. Cause: {}.",
+                    names_.local.server, names_.local.device, names_.local.ips[rail],
+                    names_.remote.server, names_.remote.device, names_.remote.ips[rail],
+                    names_.peer, names_.communicator, cause),
+        13, static_cast<int>(names_.peer));
   }
   // What the peer asks of this end fails from now on, too.
   if (!failed_.exchange(true, std::memory_order_acq_rel)) queues_->poison();

@@ -39,9 +39,9 @@ class RdmaLink final : public MessageLink {
  public:
   // For error texts.
   struct End {
-    std::string server;  // its address
-    int32_t device = 0;  // logical one
-    std::string ip;      // of the RDMA port
+    std::string server;            // its address
+    int32_t device = 0;            // logical one
+    std::vector<std::string> ips;  // of the RDMA ports, by rail
   };
   struct Names {
     uint32_t peer = 0;
@@ -49,8 +49,8 @@ class RdmaLink final : public MessageLink {
     End local, remote;
   };
   struct Settings {
-    uint64_t remoteRing = 0;  // where the peer's cells begin
-    uint32_t remoteKey = 0;
+    uint64_t remoteRing = 0;                          // where the peer's cells begin
+    std::vector<uint32_t> remoteKeys;                 // of them, by rail
     uint64_t stripeBytes = 512 * 1024;                // what a further queue pair is worth
     int wakeSet = -1;                                 // epoll set of sleeping threads
     const std::atomic<uint32_t>* sleepers = nullptr;  // non-zero: completions must wake somebody
@@ -69,11 +69,12 @@ class RdmaLink final : public MessageLink {
 
   // The peer said goodbye: an error after that is its end.
   void setPeerLeft() { peerLeft_.store(true, std::memory_order_relaxed); }
-  // Fails, and tells, when the port, the device or an object of the link becomes useless. Returns
-  // the link's number among the users of the device.
-  uint64_t watch(const PortChoice& port, Device::Report report);
+  // Fails, and tells, when a rail's port, device or object of the link becomes useless. Returns the
+  // link's number among the users of the device.
+  uint64_t watch(size_t rail, const PortChoice& port, Device::Report report);
+  const QueueSet& queues() const { return *queues_; }
   // The first cause counts; returns it.
-  Status fail(const std::string& why);
+  Status fail(const std::string& why, size_t rail = 0);
 
  private:
   struct Queue {
@@ -94,16 +95,17 @@ class RdmaLink final : public MessageLink {
   void returnCredits();
   void probe();
   bool poll();
-  void arm();
-  void onCompletion(const ibv_wc& completion);
+  bool poll(size_t rail);
+  void arm(size_t rail);
+  void onCompletion(const ibv_wc& completion, size_t rail);
   void onArrival(const ibv_wc& completion);
   Io takeHeader(ReceiveState& state, const std::byte* cell);
-  void completionError(const ibv_wc& completion);
+  void completionError(const ibv_wc& completion, size_t rail);
 
   const std::shared_ptr<QueueSet> queues_;
   const Settings settings_;
   const Names names_;
-  uint64_t deviceUser_ = 0;
+  std::vector<uint64_t> deviceUsers_;  // by rail
 
   std::mutex mutex_;  // of everything up to failed_
   std::vector<Queue> sends_;
@@ -112,9 +114,9 @@ class RdmaLink final : public MessageLink {
   uint64_t credited_ = 0;   // cells that the peer has given back
   uint32_t frameCell_ = 0;  // of the frame under way
   std::vector<uint8_t> arrived_;
-  uint64_t read_ = 0;  // cells
-  uint32_t owed_ = 0;  // credits not returned yet
-  bool armed_ = false;
+  uint64_t read_ = 0;           // cells
+  uint32_t owed_ = 0;           // credits not returned yet
+  std::vector<uint8_t> armed_;  // by rail
   uint64_t quietSince_ = 0;
 
   std::atomic<uint64_t> bytesSent_{0}, bytesReceived_{0};

@@ -45,63 +45,81 @@ void onConnectionEvent(Device* device, uint64_t user, const CmId::Event& event) 
 }  // namespace
 
 struct RdmaSetup::Words {
+  struct End {
+    IpAddress address;
+    uint16_t port = 0;
+    uint32_t key = 0;
+    ibv_mtu mtu = IBV_MTU_256;
+  };
   std::string kind;
-  IpAddress address;
-  uint16_t port = 0;
   uint64_t token = 0, ring = 0;
-  uint32_t key = 0;
   RingShape shape;
-  ibv_mtu mtu = IBV_MTU_256;
+  std::vector<End> rails;
 
   std::string text() const {
-    return nlohmann::json{{"kind", kind},
-                          {"address", address.toString()},
-                          {"port", port},
-                          {"token", token},
-                          {"ring", ring},
-                          {"key", key},
-                          {"depth", shape.depth},
-                          {"cell", shape.cellBytes},
-                          {"qps", shape.queuePairs},
-                          {"mtu", static_cast<int>(mtu)}}
+    auto ends = nlohmann::json::array();
+    for (const End& end : rails) {
+      ends.push_back({{"address", end.address.toString()},
+                      {"port", end.port},
+                      {"key", end.key},
+                      {"mtu", static_cast<int>(end.mtu)}});
+    }
+    return nlohmann::json{
+        {"kind", kind},         {"token", token},          {"ring", ring},
+        {"depth", shape.depth}, {"cell", shape.cellBytes}, {"qps", shape.queuePairs},
+        {"rails", ends}}
         .dump();
+  }
+
+  template <typename T>
+  static bool read(const nlohmann::json& json, const char* name, T* value) {
+    const auto it = json.find(name);
+    if (it == json.end() || !it->is_number_unsigned()) return false;
+    const auto wide = it->template get<uint64_t>();
+    *value = static_cast<T>(wide);
+    return static_cast<uint64_t>(*value) == wide;
+  }
+
+  static std::optional<std::string> readText(const nlohmann::json& json, const char* name) {
+    const auto it = json.find(name);
+    if (it == json.end() || !it->is_string()) return std::nullopt;
+    return it->template get<std::string>();
+  }
+
+  static std::optional<End> parseEnd(const nlohmann::json& json) {
+    if (!json.is_object()) return std::nullopt;
+    const auto address = IpAddress::parse(readText(json, "address").value_or(""));
+    End end;
+    uint32_t mtu = 0;
+    if (!address || !read(json, "port", &end.port) || !read(json, "key", &end.key) ||
+        !read(json, "mtu", &mtu) || mtu < IBV_MTU_256 || mtu > IBV_MTU_4096) {
+      return std::nullopt;
+    }
+    end.address = *address;
+    end.mtu = static_cast<ibv_mtu>(mtu);
+    return end;
   }
 
   static std::optional<Words> parse(const std::string& text) {
     const auto json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_object()) return std::nullopt;
-    bool good = true;
-    const auto readNumber = [&](const char* name, auto* value) {
-      using T = std::remove_reference_t<decltype(*value)>;
-      const auto it = json.find(name);
-      if (it == json.end() || !it->is_number_unsigned()) return void(good = false);
-      const auto wide = it->template get<uint64_t>();
-      *value = static_cast<T>(wide);
-      good = good && static_cast<uint64_t>(*value) == wide;
-    };
     Words words;
-    const auto kind = json.find("kind");
-    if (kind == json.end() || !kind->is_string()) return std::nullopt;
-    words.kind = kind->get<std::string>();
-    const auto address = json.find("address");
-    if (address == json.end() || !address->is_string()) return std::nullopt;
-    const auto parsed = IpAddress::parse(address->get<std::string>());
-    if (!parsed) return std::nullopt;
-    words.address = *parsed;
-    uint32_t mtu = 0;
-    readNumber("port", &words.port);
-    readNumber("token", &words.token);
-    readNumber("ring", &words.ring);
-    readNumber("key", &words.key);
-    readNumber("depth", &words.shape.depth);
-    readNumber("cell", &words.shape.cellBytes);
-    readNumber("qps", &words.shape.queuePairs);
-    readNumber("mtu", &mtu);
-    if (!good || !isLegal(words.shape) || mtu < IBV_MTU_256 || mtu > IBV_MTU_4096) {
+    words.kind = readText(json, "kind").value_or("");
+    if (!read(json, "token", &words.token) || !read(json, "ring", &words.ring) ||
+        !read(json, "depth", &words.shape.depth) || !read(json, "cell", &words.shape.cellBytes) ||
+        !read(json, "qps", &words.shape.queuePairs)) {
       return std::nullopt;
     }
-    words.mtu = static_cast<ibv_mtu>(mtu);
-    return words;
+    const auto rails = json.find("rails");
+    if (rails == json.end() || !rails->is_array() || rails->empty() || rails->size() > kMaxRails) {
+      return std::nullopt;
+    }
+    for (const auto& rail : *rails) {
+      const auto end = parseEnd(rail);
+      if (!end) return std::nullopt;
+      words.rails.push_back(*end);
+    }
+    return isLegal(words.shape) ? std::optional(words) : std::nullopt;
   }
 };
 
@@ -126,51 +144,69 @@ void RdmaSetup::fail(const Status& status) {
   host_->fail(status.text());
 }
 
+std::string RdmaSetup::peerName() const {
+  return !rails_.empty() && rails_[0].peer.isValid() ? rails_[0].peer.toString() : "the peer";
+}
+
 Status RdmaSetup::prepare() {
   if (tools_.agent == nullptr) {
     HCCL_ASSIGN_OR_RETURN(tools_.agent, CmAgent::instance());
   }
-  HCCL_ASSIGN_OR_RETURN(port_,
-                        choosePort(tools_.verbs, host_->facts().mine.tcp.ip, tools_.numaNode));
-  HCCL_ASSIGN_OR_RETURN(device_, Device::of(tools_.verbs, tools_.deviceThread, port_.context));
-  // Soft-RoCE takes 7 for "for ever".
-  if (device_->limits().vendor_id == kSoftRoceVendor && tools_.settings.retryCount == 7) {
-    tools_.settings.retryCount = 6;
+  const Card& mine = host_->facts().mine;
+  HCCL_ASSIGN_OR_RETURN(auto ports,
+                        choosePorts(tools_.verbs, mine.tcp.ip, mine.more, tools_.numaNode));
+  if (ports.size() > kMaxRails) ports.resize(kMaxRails);
+  for (PortChoice& port : ports) {
+    RailFacts& rail = rails_.emplace_back();
+    rail.port = std::move(port);
+    HCCL_ASSIGN_OR_RETURN(rail.device,
+                          Device::of(tools_.verbs, tools_.deviceThread, rail.port.context));
+    // Soft-RoCE takes 7 for "for ever".
+    if (rail.device->limits().vendor_id == kSoftRoceVendor && tools_.settings.retryCount == 7) {
+      tools_.settings.retryCount = 6;
+    }
   }
   if (host_->thread() != nullptr) {
     timer_ = host_->thread()->at(Deadline::after(tools_.timeoutSeconds), [this] {
       timer_ = 0;
-      fail(Status(HCCL_E_TIMEOUT,
-                  fmt::format("no RDMA connection between {} and {} within {:.0f} s",
-                              port_.address.toString(),
-                              peerAddress_.isValid() ? peerAddress_.toString() : "the peer",
-                              tools_.timeoutSeconds)));
+      fail(Status(
+          HCCL_E_TIMEOUT,
+          fmt::format("no RDMA connection between {} and {} within {:.0f} s",
+                      rails_[0].port.address.toString(), peerName(), tools_.timeoutSeconds)));
     });
   }
   return Status();
 }
 
 // A file of source ports decides over the number of queue pairs.
-RingShape RdmaSetup::ownShape(const IpAddress& theirs) {
+RingShape RdmaSetup::ownShape(const IpAddress& theirs) const {
   RingShape shape = tools_.shape;
-  sourcePorts_.clear();
   if (!theirs.isValid()) return shape;
-  if (const auto* ports = tools_.ports.find(port_.address, theirs); ports != nullptr) {
-    sourcePorts_ = *ports;
+  if (const auto* ports = tools_.ports.find(rails_[0].port.address, theirs); ports != nullptr) {
     shape.queuePairs =
         std::clamp<uint32_t>(static_cast<uint32_t>(ports->size()), 1, kMaxQueuePairs);
   }
   return shape;
 }
 
+RdmaSetup::Words RdmaSetup::makeWords(const char* kind) const {
+  Words words;
+  words.kind = kind;
+  words.shape = shape_;
+  for (size_t i = 0; i < rails_.size(); ++i) {
+    Words::End& end = words.rails.emplace_back();
+    end.address = rails_[i].port.address;
+    end.mtu = rails_[i].port.mtu;
+    if (queues_) end.key = queues_->rails()[i].region->rkey;
+  }
+  if (queues_) words.ring = queues_->ring();
+  return words;
+}
+
 void RdmaSetup::begin() {
   if (const Status status = prepare(); !status.isOk()) return fail(status);
-  Words words;
-  words.kind = "offer";
-  words.address = port_.address;
-  words.shape = ownShape(host_->facts().theirs.tcp.ip);
-  words.mtu = port_.mtu;
-  host_->send(words.text());
+  shape_ = ownShape(host_->facts().theirs.tcp.ip);
+  host_->send(makeWords("offer").text());
 }
 
 void RdmaSetup::onMessage(std::string text, std::vector<UniqueFd>) {
@@ -182,7 +218,7 @@ void RdmaSetup::onMessage(std::string text, std::vector<UniqueFd>) {
   }
   const bool initiator = host_->facts().initiator;
   if (words->kind == "offer" && !initiator && !queues_) return onOffer(*words);
-  if (words->kind == "answer" && initiator && device_ && !queues_) return onAnswer(*words);
+  if (words->kind == "answer" && initiator && !rails_.empty() && !queues_) return onAnswer(*words);
   if (words->kind == "ring" && !initiator && queues_ && !ringKnown_) {
     if (const Status status = takeRing(*words); !status.isOk()) return fail(status);
     return finishIfComplete();
@@ -190,69 +226,73 @@ void RdmaSetup::onMessage(std::string text, std::vector<UniqueFd>) {
   fail(Status(HCCL_E_NETWORK, fmt::format("the peer says \"{}\" out of turn", words->kind)));
 }
 
-Status RdmaSetup::makeQueues(const RingShape& shape, ibv_mtu theirMtu) {
-  tools_.settings.mtu = std::min(port_.mtu, theirMtu);
-  HCCL_ASSIGN_OR_RETURN(queues_, QueueSet::make(device_, shape));
-  ids_.resize(shape.queuePairs);
-  established_.resize(shape.queuePairs);
+// The agreed shape is known, and the peer's rails.
+Status RdmaSetup::makeQueues(const Words& words) {
+  rails_.resize(std::min(rails_.size(), words.rails.size()));
+  std::vector<std::shared_ptr<Device>> devices;
+  for (size_t i = 0; i < rails_.size(); ++i) {
+    RailFacts& rail = rails_[i];
+    rail.peer = words.rails[i].address;
+    rail.mtu = std::min(rail.port.mtu, words.rails[i].mtu);
+    const auto* ports = tools_.ports.find(rail.port.address, rail.peer);
+    if (ports != nullptr) rail.sourcePorts = *ports;
+    devices.push_back(rail.device);
+  }
+  RingShape whole = shape_;
+  const auto count = static_cast<uint32_t>(rails_.size());
+  whole.queuePairs = std::clamp(shape_.queuePairs, 1U, kMaxQueuePairs / count) * count;
+  HCCL_ASSIGN_OR_RETURN(queues_, QueueSet::make(devices, whole));
+  ids_.resize(whole.queuePairs);
+  established_.resize(whole.queuePairs);
   return Status();
 }
 
 Status RdmaSetup::takeRing(const Words& words) {
-  if (words.ring == 0) return Status(HCCL_E_NETWORK, "the peer names no cells");
+  if (words.ring == 0 || words.rails.size() != rails_.size()) {
+    return Status(HCCL_E_NETWORK, "the peer names no cells");
+  }
   peerRing_ = words.ring;
-  peerKey_ = words.key;
+  for (size_t i = 0; i < rails_.size(); ++i) rails_[i].peerKey = words.rails[i].key;
   ringKnown_ = true;
   return Status();
 }
 
 void RdmaSetup::onOffer(const Words& words) {
   if (const Status status = prepare(); !status.isOk()) return fail(status);
-  peerAddress_ = words.address;
-  const RingShape own = ownShape(words.address);
-  const RingShape shape{std::min(own.depth, words.shape.depth),
-                        std::min(own.cellBytes, words.shape.cellBytes),
-                        std::min(own.queuePairs, words.shape.queuePairs)};
-  if (const Status status = makeQueues(shape, words.mtu); !status.isOk()) return fail(status);
-  const auto port = tools_.agent->listen(port_.address);
-  if (!port.isOk()) return fail(port.status());
+  const RingShape own = ownShape(words.rails[0].address);
+  shape_ = {std::min(own.depth, words.shape.depth), std::min(own.cellBytes, words.shape.cellBytes),
+            std::min(own.queuePairs, words.shape.queuePairs)};
+  if (const Status status = makeQueues(words); !status.isOk()) return fail(status);
+  Words answer = makeWords("answer");
+  for (size_t i = 0; i < rails_.size(); ++i) {
+    const auto port = tools_.agent->listen(rails_[i].port.address);
+    if (!port.isOk()) return fail(port.status());
+    answer.rails[i].port = *port;
+  }
   token_ = freshToken();
   tools_.agent->expect(token_, [this](std::unique_ptr<CmId> id, const PrivateData& data) {
     onRequest(std::move(id), data);
   });
-  Words answer;
-  answer.kind = "answer";
-  answer.address = port_.address;
-  answer.port = *port;
   answer.token = token_;
-  answer.shape = shape;
-  answer.mtu = port_.mtu;
-  answer.ring = queues_->ring();
-  answer.key = queues_->remoteKey();
   host_->send(answer.text());
 }
 
 void RdmaSetup::onAnswer(const Words& words) {
-  peerAddress_ = words.address;
   callerToken_ = words.token;
-  const RingShape own = ownShape(words.address);
+  const RingShape own = ownShape(words.rails[0].address);
   if (words.shape.depth > own.depth || words.shape.cellBytes > own.cellBytes ||
-      words.shape.queuePairs > kMaxQueuePairs) {
+      words.rails.size() > rails_.size()) {
     return fail(Status(HCCL_E_NETWORK, "the peer answers with more than was offered"));
   }
-  if (const Status status = makeQueues(words.shape, words.mtu); !status.isOk()) return fail(status);
+  shape_ = words.shape;
+  if (const Status status = makeQueues(words); !status.isOk()) return fail(status);
   if (const Status status = takeRing(words); !status.isOk()) return fail(status);
-  Words ring;
-  ring.kind = "ring";
-  ring.address = port_.address;
-  ring.shape = words.shape;
-  ring.mtu = port_.mtu;
-  ring.ring = queues_->ring();
-  ring.key = queues_->remoteKey();
-  host_->send(ring.text());
+  host_->send(makeWords("ring").text());
   for (size_t i = 0; i < ids_.size(); ++i) {
-    auto id = tools_.agent->resolve(port_.address, {words.address, words.port},
-                                    tools_.settings.trafficClass, kResolveMs);
+    const RailFacts& rail = railOf(i);
+    auto id =
+        tools_.agent->resolve(rail.port.address, {rail.peer, words.rails[i % rails_.size()].port},
+                              tools_.settings.trafficClass, kResolveMs);
     if (!id.isOk()) return fail(id.status());
     ids_[i] = std::move(*id);
     ids_[i]->onEvent = [this, i](const CmId::Event& event) { onEvent(i, event); };
@@ -260,13 +300,16 @@ void RdmaSetup::onAnswer(const Words& words) {
 }
 
 uint32_t RdmaSetup::flowLabel(size_t index) const {
-  if (index >= sourcePorts_.size()) return 0;
-  const auto label = flowLabelOfPort(sourcePorts_[index]);
+  const auto& ports = railOf(index).sourcePorts;
+  const size_t place = index / rails_.size();
+  if (place >= ports.size()) return 0;
+  const auto label = flowLabelOfPort(ports[place]);
   return label.isOk() ? *label : 0;
 }
 
 Status RdmaSetup::move(size_t index, ibv_qp_state state) {
   QueueSettings settings = tools_.settings;
+  settings.mtu = railOf(index).mtu;
   settings.flowLabel = flowLabel(index);
   return moveQueuePair(tools_.verbs, ids_[index]->get(), queues_->qp(index), state, settings);
 }
@@ -278,12 +321,13 @@ void RdmaSetup::onEvent(size_t index, const CmId::Event& event) {
 
 Status RdmaSetup::advance(size_t index, const CmId::Event& event) {
   rdma_cm_id* id = ids_[index]->get();
+  const RailFacts& rail = railOf(index);
   VerbsApi* verbs = tools_.verbs;
   switch (event.type) {
     case RDMA_CM_EVENT_ADDR_RESOLVED:
-      if (id->verbs != port_.context) {
+      if (id->verbs != rail.port.context) {
         return Status(HCCL_E_ROCE_CONNECT, fmt::format("the way to {} does not lead through {}",
-                                                       peerAddress_.toString(), port_.device));
+                                                       rail.peer.toString(), rail.port.device));
       }
       if (verbs->resolveRoute(id, kResolveMs) != 0) {
         return Status(HCCL_E_ROCE_CONNECT,
@@ -325,8 +369,8 @@ Status RdmaSetup::advance(size_t index, const CmId::Event& event) {
     case RDMA_CM_EVENT_DEVICE_REMOVAL:
     case RDMA_CM_EVENT_DISCONNECTED:
       return Status(HCCL_E_ROCE_CONNECT,
-                    fmt::format("rdma_cm between {} and {}: {} ({})", port_.address.toString(),
-                                peerAddress_.toString(), CmAgent::nameOf(event.type),
+                    fmt::format("rdma_cm between {} and {}: {} ({})", rail.port.address.toString(),
+                                rail.peer.toString(), CmAgent::nameOf(event.type),
                                 event.status < 0 ? std::strerror(-event.status)
                                                  : std::to_string(event.status)));
     default:
@@ -342,7 +386,9 @@ void RdmaSetup::onRequest(std::unique_ptr<CmId> id, const PrivateData& data) {
   if (why.empty() && (greeting.queue >= ids_.size() || ids_[greeting.queue])) {
     why = "it names no free queue pair";
   }
-  if (why.empty() && id->get()->verbs != port_.context) why = "it came through another device";
+  if (why.empty() && id->get()->verbs != railOf(greeting.queue).port.context) {
+    why = "it came through another device";
+  }
   if (!why.empty()) {
     HCCL_RUN_WARNING("an RDMA connection request to rank {} of {} was refused: {}",
                      host_->facts().rank, host_->facts().communicator, why);
@@ -382,7 +428,7 @@ void RdmaSetup::finishIfComplete() {
   if (std::find(established_.begin(), established_.end(), false) != established_.end()) return;
   RdmaLink::Settings settings;
   settings.remoteRing = peerRing_;
-  settings.remoteKey = peerKey_;
+  for (const RailFacts& rail : rails_) settings.remoteKeys.push_back(rail.peerKey);
   settings.stripeBytes = tools_.stripeBytes;
   if (host_->thread() != nullptr) {
     const auto wakeSet = runtime::Engine::instance().wakeSet();
@@ -392,7 +438,7 @@ void RdmaSetup::finishIfComplete() {
     settings.wakeSet = *wakeSet;
     settings.sleepers = doorbell->sleepers;
   }
-  MadeLink made = makeLink(settings);
+  MadeLink made = makeLink(std::move(settings));
   if (timer_ != 0) host_->thread()->cancel(std::exchange(timer_, 0));
   if (token_ != 0) tools_.agent->forget(std::exchange(token_, 0));
   over_ = true;
@@ -406,15 +452,27 @@ MadeLink RdmaSetup::makeLink(RdmaLink::Settings settings) {
   RdmaLink::Names names;
   names.peer = facts.peer;
   names.communicator = facts.communicator;
-  names.local = {facts.mine.tcp.ip.toString(), facts.device, port_.address.toString()};
-  names.remote = {facts.theirs.tcp.ip.toString(), facts.theirs.device, peerAddress_.toString()};
-  auto rdma = std::make_unique<RdmaLink>(queues_, settings, std::move(names));
-  const uint64_t user = rdma->watch(port_, host_->failureReporter());
-  for (auto& id : ids_) {
-    id->onEvent = [device = device_, user](const CmId::Event& event) {
+  names.local = {facts.mine.tcp.ip.toString(), facts.device, {}};
+  names.remote = {facts.theirs.tcp.ip.toString(), facts.theirs.device, {}};
+  std::string ways;
+  for (const RailFacts& rail : rails_) {
+    names.local.ips.push_back(rail.port.address.toString());
+    names.remote.ips.push_back(rail.peer.toString());
+    ways += fmt::format("{}between {} ({} port {}) and {}, path MTU {}, ",
+                        ways.empty() ? "" : "and ", rail.port.address.toString(), rail.port.device,
+                        rail.port.port, rail.peer.toString(), mtuBytes(rail.mtu));
+  }
+  auto rdma = std::make_unique<RdmaLink>(queues_, std::move(settings), std::move(names));
+  std::vector<uint64_t> users;
+  for (size_t i = 0; i < rails_.size(); ++i) {
+    users.push_back(rdma->watch(i, rails_[i].port, host_->failureReporter()));
+  }
+  for (size_t i = 0; i < ids_.size(); ++i) {
+    ids_[i]->onEvent = [device = railOf(i).device,
+                        user = users[i % users.size()]](const CmId::Event& event) {
       onConnectionEvent(device.get(), user, event);
     };
-    queues_->companions.push_back(std::move(id));
+    queues_->companions.push_back(std::move(ids_[i]));
   }
 
   MadeLink made;
@@ -422,11 +480,9 @@ MadeLink RdmaSetup::makeLink(RdmaLink::Settings settings) {
   made.link = std::make_unique<Link>();
   made.link->peer = facts.peer;
   made.link->linkClass = LinkClass::kMessage;
-  made.link->description = fmt::format(
-      "rdma: {} queue pair{} between {} ({} port {}) and {}, path MTU {}, {} cells of {} bytes",
-      ids_.size(), ids_.size() == 1 ? "" : "s", port_.address.toString(), port_.device, port_.port,
-      peerAddress_.toString(), mtuBytes(tools_.settings.mtu), queues_->shape().depth,
-      queues_->shape().cellBytes);
+  made.link->description = fmt::format("rdma: {} queue pair{} {}{} cells of {} bytes", ids_.size(),
+                                       ids_.size() == 1 ? "" : "s", ways, queues_->shape().depth,
+                                       queues_->shape().cellBytes);
   ids_.clear();
   made.onPeerLeft = [link = rdma.get()] { link->setPeerLeft(); };
   made.link->message = std::move(rdma);

@@ -1,10 +1,14 @@
 // RdmaSetup: from a pair that trusts each other to connected queue pairs.
 //
 //   higher rank                       lower rank
-//   "offer"  address, shape, MTU  ->
-//                                 <-  "answer" address, port, token, shape, MTU, ring
-//   "ring"   ring                 ->
+//   "offer"  rails, shape         ->
+//                                 <-  "answer" rails, token, shape, ring
+//   "ring"   rails, ring          ->
 //   one rdma_cm connection per queue pair, greeting in its private data
+// A rail is a network card of one end and the card of the other end that has
+// the same place in the rank table; each has its address, port, MTU and key.
+// The end with fewer cards decides. The number of queue pairs in the shape is
+// that of each rail.
 //   both are finished when all of them are established
 #pragma once
 
@@ -46,8 +50,18 @@ class RdmaSetup final : public LinkSetup {
 
  private:
   struct Words;  // one message, read
+  // What is known of a rail.
+  struct RailFacts {
+    PortChoice port;
+    std::shared_ptr<Device> device;
+    IpAddress peer;
+    ibv_mtu mtu = IBV_MTU_4096;  // the smaller one
+    uint32_t peerKey = 0;
+    std::vector<uint16_t> sourcePorts;
+  };
   Status prepare();
-  Status makeQueues(const RingShape& shape, ibv_mtu theirMtu);
+  Words makeWords(const char* kind) const;
+  Status makeQueues(const Words& words);
   void onOffer(const Words& words);
   void onAnswer(const Words& words);
   Status takeRing(const Words& words);
@@ -60,20 +74,19 @@ class RdmaSetup final : public LinkSetup {
   void finishIfComplete();
   MadeLink makeLink(RdmaLink::Settings settings);
   void fail(const Status& status);
-  RingShape ownShape(const IpAddress& theirs);
+  RingShape ownShape(const IpAddress& theirs) const;
+  const RailFacts& railOf(size_t index) const { return rails_[index % rails_.size()]; }
+  std::string peerName() const;
   uint32_t flowLabel(size_t index) const;
 
   SetupHost* host_;
   SetupTools tools_;
-  PortChoice port_;
-  std::shared_ptr<Device> device_;
+  std::vector<RailFacts> rails_;
+  RingShape shape_;  // agreed; its queue pairs are those of a rail
   std::shared_ptr<QueueSet> queues_;
   std::vector<std::shared_ptr<CmId>> ids_;
   std::vector<bool> established_;
-  std::vector<uint16_t> sourcePorts_;
-  IpAddress peerAddress_;
   uint64_t peerRing_ = 0;
-  uint32_t peerKey_ = 0;
   bool ringKnown_ = false;
   uint64_t token_ = 0;        // expected here (answering end)
   uint64_t callerToken_ = 0;  // expected there

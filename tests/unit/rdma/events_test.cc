@@ -20,7 +20,7 @@ class DeviceEventTest : public LinkTest {
     choice.context = &fake_->context;
     choice.device = "fake0";
     choice.address = IpAddress::parse("10.0.0.1").value();
-    a().watch(choice, [this](const Status& status) { reports_.push_back(status); });
+    a().watch(0, choice, [this](const Status& status) { reports_.push_back(status); });
   }
   void happens(ibv_event_type type, const std::function<void(ibv_async_event*)>& about) {
     ibv_async_event event{};
@@ -79,11 +79,13 @@ TEST_F(DeviceEventTest, TheDeviceFails) {
 }
 
 TEST_F(DeviceEventTest, TheCompletionQueueFails) {
-  happens(IBV_EVENT_CQ_ERR,
-          [&](ibv_async_event* event) { event->element.cq = ends_[1].queues->cq(); });
+  happens(IBV_EVENT_CQ_ERR, [&](ibv_async_event* event) {
+    event->element.cq = ends_[1].queues->rails()[0].cq.get();
+  });
   EXPECT_TRUE(reports_.empty()) << "of the other link";
-  happens(IBV_EVENT_CQ_ERR,
-          [&](ibv_async_event* event) { event->element.cq = ends_[0].queues->cq(); });
+  happens(IBV_EVENT_CQ_ERR, [&](ibv_async_event* event) {
+    event->element.cq = ends_[0].queues->rails()[0].cq.get();
+  });
   expectFailure("a completion queue of fake0 has failed");
 }
 

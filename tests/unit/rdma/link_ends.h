@@ -35,7 +35,7 @@ class LinkTest : public ::testing::Test {
     fake_ = verbs_.addDevice("fake0", {port});
     device_ = *Device::of(&verbs_, nullptr, &fake_->context);
     for (auto& end : ends_) {
-      auto made = QueueSet::make(device_, shape);
+      auto made = QueueSet::make({device_}, shape);
       ASSERT_TRUE(made.isOk()) << made.status().text();
       end.queues = *made;
     }
@@ -48,14 +48,14 @@ class LinkTest : public ::testing::Test {
     for (int i = 0; i < 2; ++i) {
       RdmaLink::Settings settings;
       settings.remoteRing = ends_[1 - i].queues->ring();
-      settings.remoteKey = ends_[1 - i].queues->remoteKey();
+      settings.remoteKeys = {ends_[1 - i].queues->rails()[0].region->rkey};
       settings.stripeBytes = stripe;
       settings.sleepers = &sleepers_;
       RdmaLink::Names names;
       names.peer = static_cast<uint32_t>(1 - i);
       names.communicator = "comm";
-      names.local = {"server-a", 3, "10.0.0.1"};
-      names.remote = {"server-b", 4, "10.0.0.2"};
+      names.local = {"server-a", 3, {"10.0.0.1"}};
+      names.remote = {"server-b", 4, {"10.0.0.2"}};
       ends_[i].link = std::make_unique<RdmaLink>(ends_[i].queues, settings, names);
     }
   }

@@ -189,7 +189,7 @@ TEST_F(LinkTest, TheChannelIsArmedOnlyWhileSomebodySleeps) {
   sleepers_ = 0;
   EXPECT_EQ(a().send(send), Io::kDone);
   uint64_t rings = 0;
-  EXPECT_EQ(::read(ends_[1].queues->channel()->fd, &rings, sizeof rings),
+  EXPECT_EQ(::read(ends_[1].queues->rails()[0].channel->fd, &rings, sizeof rings),
             static_cast<ssize_t>(sizeof rings))
       << "the sleeper is woken";
   EXPECT_EQ(b().receive(receive), Io::kDone);
@@ -226,20 +226,20 @@ TEST_F(LinkTest, MemoryThatCannotBeLockedIsTold) {
   port.gids = {{"10.0.0.1"}};
   device_ = *Device::of(&verbs_, nullptr, &verbs_.addDevice("fake0", {port})->context);
   verbs_.failing["regMr"] = ENOMEM;
-  auto made = QueueSet::make(device_, {16, 32768, 1});
+  auto made = QueueSet::make({device_}, {16, 32768, 1});
   EXPECT_EQ(made.status().eiCode(), 11);
   EXPECT_THAT(made.status().text(),
               ::testing::AllOf(HasSubstr("1048576 bytes"), HasSubstr("RLIMIT_MEMLOCK")));
   verbs_.failing.clear();
   verbs_.failing["createQp"] = ENOMEM;
-  made = QueueSet::make(device_, {16, 32768, 2});
+  made = QueueSet::make({device_}, {16, 32768, 2});
   EXPECT_EQ(made.status().eiCode(), 11);
   EXPECT_THAT(made.status().text(),
               HasSubstr("Failed to allocate resource qp with info CreateQp."));
   verbs_.failing.clear();
   for (const char* call : {"createCompChannel", "createCq"}) {
     verbs_.failing = {{call, EMFILE}};
-    EXPECT_EQ(QueueSet::make(device_, {16, 32768, 1}).status().eiCode(), 7) << call;
+    EXPECT_EQ(QueueSet::make({device_}, {16, 32768, 1}).status().eiCode(), 7) << call;
   }
   EXPECT_EQ(verbs_.live(), 1) << "only the protection domain";
 }
@@ -249,7 +249,7 @@ TEST_F(LinkTest, DevicesThatAreTooSmallAreTold) {
   FakeDevice* fake = verbs_.addDevice("fake0", {port});
   fake->maxQpWr = 20;
   device_ = *Device::of(&verbs_, nullptr, &fake->context);
-  EXPECT_THAT(QueueSet::make(device_, {16, 32768, 1}).status().text(),
+  EXPECT_THAT(QueueSet::make({device_}, {16, 32768, 1}).status().text(),
               HasSubstr("20 work requests"));
 }
 

@@ -167,11 +167,16 @@ TEST_F(SetupTest, AnotherKeyIsRefused) {
 }
 
 TEST_F(SetupTest, NonsenseOfThePeerEndsTheAttempt) {
-  for (const char* text : {"", "{}", "[1]", R"({"kind":"offer"})",
-                           R"({"kind":"ring","address":"10.0.0.2","port":1,"token":1,"ring":0,)"
-                           R"("key":1,"depth":4,"cell":1024,"qps":1,"mtu":5})",
-                           R"({"kind":"offer","address":"10.0.0.2","port":1,"token":1,"ring":1,)"
-                           R"("key":1,"depth":100000,"cell":1024,"qps":1,"mtu":5})"}) {
+  for (const char* text :
+       {"", "{}", "[1]", R"({"kind":"offer"})",
+        R"({"kind":"ring","token":1,"ring":0,"depth":4,"cell":1024,"qps":1,)"
+        R"("rails":[{"address":"10.0.0.2","port":1,"key":1,"mtu":5}]})",
+        R"({"kind":"offer","token":1,"ring":1,"depth":4,"cell":1024,"qps":1,)"
+        R"("rails":[]})",
+        R"({"kind":"offer","token":1,"ring":1,"depth":4,"cell":1024,"qps":1,)"
+        R"("rails":[{"address":"10.0.0.2","port":1,"key":1,"mtu":9}]})",
+        R"({"kind":"offer","token":1,"ring":1,"depth":100000,"cell":1024,)"
+        R"("qps":1,"rails":[{"address":"10.0.0.2","port":1,"key":1,"mtu":5}]})"}) {
     SCOPED_TRACE(text);
     FakeHost host;
     host.own = hosts_[1].own;
