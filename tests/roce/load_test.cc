@@ -1,6 +1,7 @@
 // What long use shows: starved receivers, many connections, and that nothing is left of them.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -86,6 +87,43 @@ TEST_F(RoceLoad, AReceiverThatComesLateNeverMakesTheDeviceRepeat) {
   EXPECT_EQ(facts_.counter("rcvd_rnr_err") + facts_.counter("send_rnr_err"), notReady);
   close();
   rdma::proposedShape() = {};
+}
+
+// User memory is unmapped, and other memory appears at the same address: each operation reads and
+// writes what is there now.
+TEST_F(RoceLoad, MemoryThatIsMappedAnewIsWhatCounts) {
+  open("remapped");
+  constexpr size_t kBytes = 1 << 20;
+  void* address = nullptr;
+  for (uint64_t sequence = 1; sequence <= 4; ++sequence) {
+    const int fixed = address == nullptr ? 0 : MAP_FIXED_NOREPLACE;
+    void* made = ::mmap(address, 2 * kBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | fixed, -1, 0);
+    ASSERT_NE(made, MAP_FAILED);
+    ASSERT_TRUE(address == nullptr || made == address);
+    address = made;
+    auto* from = static_cast<std::byte*>(made);
+    std::byte* to = from + kBytes;
+    std::fill_n(from, kBytes, static_cast<std::byte>(sequence));
+    SendState send;
+    send.header.sequence = sequence;
+    send.header.bytes = kBytes;
+    send.data = from;
+    ReceiveState receive;
+    receive.expected = send.header;
+    receive.data = to;
+    bool sent = false, received = false;
+    const Deadline deadline = Deadline::after(60);
+    while (!(sent && received) && !deadline.expired()) {
+      sent = sent || link(0)->message->send(send) == Io::kDone;
+      received = received || link(1)->message->receive(receive) == Io::kDone;
+    }
+    ASSERT_TRUE(sent && received);
+    const auto wrong = [&](std::byte value) { return value != static_cast<std::byte>(sequence); };
+    EXPECT_EQ(std::count_if(to, to + kBytes, wrong), 0) << sequence;
+    ASSERT_EQ(::munmap(made, 2 * kBytes), 0);
+  }
+  close();
 }
 
 TEST_F(RoceLoad, ManyCommunicatorsLeaveNothing) {

@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <type_traits>
 #include <utility>
 
 #include "src/base/log.h"
 #include "src/runtime/engine.h"
+#include "transport/rdma/setup_words.h"
 
 namespace hccl::transport::rdma {
 namespace {
@@ -43,85 +41,6 @@ void onConnectionEvent(Device* device, uint64_t user, const CmId::Event& event) 
 }
 
 }  // namespace
-
-struct RdmaSetup::Words {
-  struct End {
-    IpAddress address;
-    uint16_t port = 0;
-    uint32_t key = 0;
-    ibv_mtu mtu = IBV_MTU_256;
-  };
-  std::string kind;
-  uint64_t token = 0, ring = 0;
-  RingShape shape;
-  std::vector<End> rails;
-
-  std::string text() const {
-    auto ends = nlohmann::json::array();
-    for (const End& end : rails) {
-      ends.push_back({{"address", end.address.toString()},
-                      {"port", end.port},
-                      {"key", end.key},
-                      {"mtu", static_cast<int>(end.mtu)}});
-    }
-    return nlohmann::json{
-        {"kind", kind},         {"token", token},          {"ring", ring},
-        {"depth", shape.depth}, {"cell", shape.cellBytes}, {"qps", shape.queuePairs},
-        {"rails", ends}}
-        .dump();
-  }
-
-  template <typename T>
-  static bool read(const nlohmann::json& json, const char* name, T* value) {
-    const auto it = json.find(name);
-    if (it == json.end() || !it->is_number_unsigned()) return false;
-    const auto wide = it->template get<uint64_t>();
-    *value = static_cast<T>(wide);
-    return static_cast<uint64_t>(*value) == wide;
-  }
-
-  static std::optional<std::string> readText(const nlohmann::json& json, const char* name) {
-    const auto it = json.find(name);
-    if (it == json.end() || !it->is_string()) return std::nullopt;
-    return it->template get<std::string>();
-  }
-
-  static std::optional<End> parseEnd(const nlohmann::json& json) {
-    if (!json.is_object()) return std::nullopt;
-    const auto address = IpAddress::parse(readText(json, "address").value_or(""));
-    End end;
-    uint32_t mtu = 0;
-    if (!address || !read(json, "port", &end.port) || !read(json, "key", &end.key) ||
-        !read(json, "mtu", &mtu) || mtu < IBV_MTU_256 || mtu > IBV_MTU_4096) {
-      return std::nullopt;
-    }
-    end.address = *address;
-    end.mtu = static_cast<ibv_mtu>(mtu);
-    return end;
-  }
-
-  static std::optional<Words> parse(const std::string& text) {
-    const auto json = nlohmann::json::parse(text, nullptr, false);
-    if (!json.is_object()) return std::nullopt;
-    Words words;
-    words.kind = readText(json, "kind").value_or("");
-    if (!read(json, "token", &words.token) || !read(json, "ring", &words.ring) ||
-        !read(json, "depth", &words.shape.depth) || !read(json, "cell", &words.shape.cellBytes) ||
-        !read(json, "qps", &words.shape.queuePairs)) {
-      return std::nullopt;
-    }
-    const auto rails = json.find("rails");
-    if (rails == json.end() || !rails->is_array() || rails->empty() || rails->size() > kMaxRails) {
-      return std::nullopt;
-    }
-    for (const auto& rail : *rails) {
-      const auto end = parseEnd(rail);
-      if (!end) return std::nullopt;
-      words.rails.push_back(*end);
-    }
-    return isLegal(words.shape) ? std::optional(words) : std::nullopt;
-  }
-};
 
 RdmaSetup::RdmaSetup(SetupHost* host, SetupTools tools) : host_(host), tools_(std::move(tools)) {}
 

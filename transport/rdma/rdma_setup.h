@@ -26,6 +26,8 @@
 
 namespace hccl::transport::rdma {
 
+struct SetupWords;
+
 // What a set-up takes from its surroundings.
 struct SetupTools {
   VerbsApi* verbs = nullptr;
@@ -49,7 +51,7 @@ class RdmaSetup final : public LinkSetup {
   void onMessage(std::string text, std::vector<UniqueFd> fds) override;
 
  private:
-  struct Words;  // one message, read
+  using Words = SetupWords;
   // What is known of a rail.
   struct RailFacts {
     PortChoice port;
