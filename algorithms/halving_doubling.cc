@@ -16,15 +16,11 @@ class HalvingDoubling final : public plan::StageAlgorithm {
  public:
   bool supports(StageOp op) const override {
     return op == StageOp::kAllReduce || op == StageOp::kReduce || op == StageOp::kBroadcast ||
-           op == StageOp::kReduceScatter || op == StageOp::kAllGather;
-  }
-  // Where every member owns a block there must be as many representatives as members.
-  bool supportsSize(StageOp op, uint32_t size) const override {
-    return (op != StageOp::kReduceScatter && op != StageOp::kAllGather) ||
-           Pairs(size).block == size;
+           op == StageOp::kReduceScatter || op == StageOp::kAllGather || op == StageOp::kGather;
   }
 
   uint32_t blocks(const StageArgs& a) const override {
+    if (hasMemberBlocks(a.op)) return a.size;
     return a.op == StageOp::kBroadcast ? 1 : Pairs(a.size).block;
   }
 
@@ -37,8 +33,10 @@ class HalvingDoubling final : public plan::StageAlgorithm {
         return p.steps + 2;
       case StageOp::kBroadcast:
         return p.steps + 1;
+      case StageOp::kGather:
+        return 1;
       default:
-        return p.steps;
+        return p.steps + 2 * before(p);
     }
   }
 
@@ -48,20 +46,20 @@ class HalvingDoubling final : public plan::StageAlgorithm {
     switch (a.op) {
       case StageOp::kAllReduce:
         if (round == 0) {
-          merge(p, owner, Buffer::kOutput, out);
+          merge(p, owner, p.block, Buffer::kOutput, out);
         } else if (round <= p.steps) {
-          halve(p, round - 1, owner, Buffer::kOutput, Buffer::kOutput, out);
+          halve(a, p, round - 1, owner, Buffer::kOutput, out);
         } else if (round <= 2 * p.steps) {
-          doubleUp(p, round - 1 - p.steps, owner, Buffer::kOutput, out);
+          doubleUp(a, p, round - 1 - p.steps, owner, Buffer::kOutput, out);
         } else if (p.isOdd(owner)) {
-          copyAll(p, owner, owner - 1, out);
+          copyAll(owner, owner - 1, p.block, p.block, out);
         }
         break;
       case StageOp::kReduce:
         if (round == 0) {
-          merge(p, owner, Buffer::kScratch, out);
+          merge(p, owner, p.block, Buffer::kScratch, out);
         } else if (round <= p.steps) {
-          halve(p, round - 1, owner, Buffer::kScratch, Buffer::kScratch, out);
+          halve(a, p, round - 1, owner, Buffer::kScratch, out);
         } else if (owner == a.root) {
           for (uint32_t b = 0; b < p.block; ++b) {
             const uint32_t from = p.member(b);
@@ -71,13 +69,13 @@ class HalvingDoubling final : public plan::StageAlgorithm {
         }
         break;
       case StageOp::kReduceScatter:
-        halve(p, round, owner, Buffer::kScratch, Buffer::kOutput, out);
+        reduceScatter(a, p, round, owner, out);
         break;
       case StageOp::kAllGather:
-        if (round == 0) {
-          out.push_back(copyMove({owner, Buffer::kOutput, owner}, {owner, Buffer::kInput, owner}));
-        }
-        doubleUp(p, round, owner, Buffer::kInput, out);
+        allGather(a, p, round, owner, out);
+        break;
+      case StageOp::kGather:
+        if (owner == a.root) gatherBlocks(a, Buffer::kInput, out);
         break;
       case StageOp::kBroadcast:
         broadcast(a, p, round, owner, out);
@@ -88,10 +86,24 @@ class HalvingDoubling final : public plan::StageAlgorithm {
   }
 
  private:
-  static void merge(const Pairs& p, uint32_t r, Buffer to, std::vector<Move>& out) {
+  static bool hasMemberBlocks(StageOp op) {
+    return op == StageOp::kReduceScatter || op == StageOp::kAllGather || op == StageOp::kGather;
+  }
+  static uint32_t before(const Pairs& p) { return p.paired > 0 ? 1 : 0; }
+
+  // The blocks that fall to a representative: its own one and its pair's, or one of the vector.
+  static std::vector<uint32_t> share(const StageArgs& a, const Pairs& p, uint32_t number) {
+    if (!hasMemberBlocks(a.op)) return {number};
+    const uint32_t member = p.member(number);
+    return p.inPair(member) ? std::vector<uint32_t>{member, member + 1}
+                            : std::vector<uint32_t>{member};
+  }
+
+  static void merge(const Pairs& p, uint32_t r, uint32_t blocks, Buffer to,
+                    std::vector<Move>& out) {
     if (!p.inPair(r) || p.isOdd(r)) return;
     Move move{r, {r}, {r, r + 1}, {}};
-    for (uint32_t b = 0; b < p.block; ++b) {
+    for (uint32_t b = 0; b < blocks; ++b) {
       move.refs.push_back({to, b});
       move.refs.push_back({Buffer::kInput, b});
       move.refs.push_back({Buffer::kInput, b});
@@ -99,9 +111,40 @@ class HalvingDoubling final : public plan::StageAlgorithm {
     out.push_back(std::move(move));
   }
 
-  static void copyAll(const Pairs& p, uint32_t to, uint32_t from, std::vector<Move>& out) {
+  static void reduceScatter(const StageArgs& a, const Pairs& p, uint32_t round, uint32_t owner,
+                            std::vector<Move>& out) {
+    if (round < before(p)) {
+      merge(p, owner, a.size, Buffer::kScratch, out);
+    } else if (round - before(p) < p.steps) {
+      halve(a, p, round - before(p), owner, Buffer::kScratch, out);
+    } else if (p.isOdd(owner)) {
+      out.push_back(
+          copyMove({owner, Buffer::kOutput, owner}, {owner - 1, Buffer::kScratch, owner}));
+    }
+  }
+
+  static void allGather(const StageArgs& a, const Pairs& p, uint32_t round, uint32_t owner,
+                        std::vector<Move>& out) {
+    if (round == 0) {
+      out.push_back(copyMove({owner, Buffer::kOutput, owner}, {owner, Buffer::kInput, owner}));
+    }
+    if (round < before(p)) {
+      const uint32_t odd = owner + 1;
+      if (!p.inPair(owner) || p.isOdd(owner)) return;
+      out.push_back(copyMove({owner, Buffer::kOutput, odd}, {odd, Buffer::kInput, odd}));
+    } else if (round - before(p) < p.steps) {
+      doubleUp(a, p, round - before(p), owner, Buffer::kInput, out);
+    } else if (p.isOdd(owner)) {
+      copyAll(owner, owner - 1, a.size, owner, out);
+    }
+  }
+
+  // All blocks but `own`.
+  static void copyAll(uint32_t to, uint32_t from, uint32_t blocks, uint32_t own,
+                      std::vector<Move>& out) {
     Move move{to, {to}, {from}, {}};
-    for (uint32_t b = 0; b < p.block; ++b) {
+    for (uint32_t b = 0; b < blocks; ++b) {
+      if (b == own) continue;
       move.refs.push_back({Buffer::kOutput, b});
       move.refs.push_back({Buffer::kOutput, b});
     }
@@ -109,7 +152,7 @@ class HalvingDoubling final : public plan::StageAlgorithm {
   }
 
   // Step t, mask = B / 2^(t+1): keep the half with the own block, take the partner's part of it.
-  static void halve(const Pairs& p, uint32_t t, uint32_t r, Buffer partial, Buffer result,
+  static void halve(const StageArgs& a, const Pairs& p, uint32_t t, uint32_t r, Buffer partial,
                     std::vector<Move>& out) {
     if (p.isOdd(r)) return;
     const uint32_t v = p.number(r);
@@ -120,23 +163,29 @@ class HalvingDoubling final : public plan::StageAlgorithm {
     };
     Move move{r, {r}, {from, r}, {}};
     for (uint32_t b = v & ~(mask - 1); b < (v & ~(mask - 1)) + mask; ++b) {
-      move.refs.push_back({mask == 1 ? result : partial, b});
-      move.refs.push_back({source(from), b});
-      move.refs.push_back({source(r), b});
+      for (uint32_t block : share(a, p, b)) {
+        const bool own = hasMemberBlocks(a.op) && mask == 1 && block == r;
+        move.refs.push_back({own ? Buffer::kOutput : partial, block});
+        move.refs.push_back({source(from), block});
+        move.refs.push_back({source(r), block});
+      }
     }
     out.push_back(std::move(move));
   }
 
   // Step t, mask = 2^t: take the half that the partner has.
-  static void doubleUp(const Pairs& p, uint32_t t, uint32_t r, Buffer own, std::vector<Move>& out) {
+  static void doubleUp(const StageArgs& a, const Pairs& p, uint32_t t, uint32_t r, Buffer own,
+                       std::vector<Move>& out) {
     if (p.isOdd(r)) return;
     const uint32_t mask = 1U << t;
     const uint32_t partner = p.number(r) ^ mask;
     const uint32_t from = p.member(partner);
     Move move{r, {r}, {from}, {}};
     for (uint32_t b = partner & ~(mask - 1); b < (partner & ~(mask - 1)) + mask; ++b) {
-      move.refs.push_back({Buffer::kOutput, b});
-      move.refs.push_back({t == 0 ? own : Buffer::kOutput, b});
+      for (uint32_t block : share(a, p, b)) {
+        move.refs.push_back({Buffer::kOutput, block});
+        move.refs.push_back({block == from ? own : Buffer::kOutput, block});
+      }
     }
     out.push_back(std::move(move));
   }

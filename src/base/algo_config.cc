@@ -9,12 +9,23 @@ namespace hccl {
 namespace {
 
 constexpr std::pair<std::string_view, AlgoToken> kTokens[] = {
-    {"null", AlgoToken::kNull},          {"NA", AlgoToken::kNa},
-    {"ring", AlgoToken::kRing},          {"pipeline", AlgoToken::kPipeline},
-    {"fullmesh", AlgoToken::kFullMesh},  {"H-D_R", AlgoToken::kHalvingDoubling},
-    {"pairwise", AlgoToken::kPairwise},  {"NHR", AlgoToken::kNhr},
-    {"NHR_V1", AlgoToken::kNhrV1},       {"AHC", AlgoToken::kAhc},
-    {"AHC_BROKE", AlgoToken::kAhcBroke}, {"NB", AlgoToken::kNb},
+    {"null", AlgoToken::kNull},
+    {"NA", AlgoToken::kNa},
+    {"ring", AlgoToken::kRing},
+    {"pipeline", AlgoToken::kPipeline},
+    {"fullmesh", AlgoToken::kFullMesh},
+    {"H-D_R", AlgoToken::kHalvingDoubling},
+    {"pairwise", AlgoToken::kPairwise},
+    {"NHR", AlgoToken::kNhr},
+    {"NHR_V1", AlgoToken::kNhrV1},
+    {"AHC", AlgoToken::kAhc},
+    {"AHC_BROKE", AlgoToken::kAhcBroke},
+    {"NB", AlgoToken::kNb},
+    {"star", AlgoToken::kStar},
+    {"doubling", AlgoToken::kDoubling},
+    {"bruck", AlgoToken::kBruck},
+    {"doubletree", AlgoToken::kDoubleTree},
+    {"groupedmesh", AlgoToken::kGroupedMesh},
 };
 
 constexpr std::pair<std::string_view, AlgoOp> kOps[] = {

@@ -23,6 +23,12 @@ enum class AlgoToken {
   kAhc,
   kAhcBroke,
   kNb,
+  // Beyond HCCL: what the library chooses by itself for some sizes.
+  kStar,
+  kDoubling,
+  kDoubleTree,
+  kBruck,
+  kGroupedMesh,
 };
 std::string_view toString(AlgoToken token);
 

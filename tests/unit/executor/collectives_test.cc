@@ -29,13 +29,14 @@ TEST_P(Collectives, FlatAlgorithmsOnEveryLinkClass) {
     for (bool oneShot : {false, true}) {
       for (Mix mix : {Mix::kInProcess, Mix::kArena, Mix::kMalloc, Mix::kTcp}) {
         for (uint32_t ranks = 1; ranks <= 9; ++ranks) {
-          for (uint64_t count : {0ULL, 1ULL, 7ULL, 1000ULL, 9001ULL}) {
+          for (uint64_t count : {0ULL, 1ULL, 1000ULL, 5001ULL}) {
             for (bool inPlace : {false, true}) {
               Case c{GetParam(), algorithm,          "",     oneShot, mix, {ranks},
                      count,      (seed * 7) % ranks, inPlace};
               const bool toAll = plan::isAllToAll(c.type);
               if (!available(c) || (inPlace && (toAll || plan::hasVaryingBlocks(c.type)))) continue;
               if (ranks == 1 && algorithm != "fullmesh") continue;
+              if (ranks > 5 && count == 1000) continue;
               ++cases;
               ASSERT_EQ(runCase(c, ++seed), "") << c.text();
             }
@@ -55,13 +56,12 @@ TEST_P(Collectives, HierarchiesOverUniformServers) {
       for (Mix mix : {Mix::kServers, Mix::kServersMalloc, Mix::kTcp, Mix::kInProcess}) {
         for (const std::vector<uint32_t>& servers : std::vector<std::vector<uint32_t>>{
                  {2, 2}, {2, 2, 2}, {3, 3}, {4, 4}, {2, 2, 2, 2, 2}}) {
-          for (uint64_t count : {1ULL, 1000ULL, 9001ULL}) {
-            for (bool inPlace : {false, true}) {
-              Case c{GetParam(), "fullmesh", row.token, oneShot, mix, servers, count, 0, inPlace};
-              c.root = (seed * 5) % c.ranks();
-              if (!available(c) || (inPlace && plan::hasVaryingBlocks(c.type))) continue;
-              ASSERT_EQ(runCase(c, ++seed), "") << c.text();
-            }
+          for (uint64_t count : {1ULL, 5001ULL}) {
+            Case c{GetParam(), "fullmesh", row.token, oneShot, mix, servers, count, 0};
+            if (!available(c)) continue;
+            c.inPlace = ++seed % 2 == 0 && !plan::hasVaryingBlocks(c.type);
+            c.root = (seed * 5) % c.ranks();
+            ASSERT_EQ(runCase(c, seed), "") << c.text();
           }
         }
       }
@@ -77,7 +77,7 @@ TEST_P(Collectives, UnequalServers) {
     for (Mix mix : {Mix::kServers, Mix::kServersMalloc, Mix::kTcp, Mix::kInProcess}) {
       for (const std::vector<uint32_t>& servers :
            std::vector<std::vector<uint32_t>>{{1, 2}, {3, 2}, {4, 1, 3}, {2, 3, 2}, {1, 1, 1, 4}}) {
-        for (uint64_t count : {1ULL, 1000ULL, 9001ULL}) {
+        for (uint64_t count : {1ULL, 5001ULL}) {
           for (bool inPlace : {false, true}) {
             Case c{GetParam(), "fullmesh", level1, false, mix, servers, count, 0, inPlace};
             if (!available(c) || (inPlace && plan::hasVaryingBlocks(c.type))) continue;
@@ -107,7 +107,7 @@ TEST_P(Collectives, ThreeLevels) {
     for (const char* level2 : {"NHR", "ring", "NB", "H-D_R", "pipeline", "AHC", "AHC_BROKE"}) {
       for (Mix mix : {Mix::kServers, Mix::kServersMalloc, Mix::kTcp}) {
         for (const Shape& shape : shapes) {
-          for (uint64_t count : {1ULL, 1000ULL, 9001ULL}) {
+          for (uint64_t count : {1ULL, 5001ULL}) {
             const bool inPlace = ++seed % 2 == 0 && !plan::hasVaryingBlocks(GetParam());
             Case c{GetParam(), "fullmesh", level1, seed % 3 == 0,  mix, shape.servers, count,
                    0,          inPlace,    level2, shape.superPods};
