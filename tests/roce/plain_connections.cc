@@ -12,7 +12,13 @@
 namespace hccl::roce {
 namespace {
 
-using namespace transport::rdma;
+using transport::rdma::CompletionQueue;
+using transport::rdma::ConnectionId;
+using transport::rdma::EventChannel;
+using transport::rdma::ProtectionDomain;
+using transport::rdma::QueuePair;
+using transport::rdma::realVerbs;
+using transport::rdma::VerbsApi;
 
 constexpr double kPatience = 10;  // seconds for one event
 

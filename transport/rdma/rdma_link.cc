@@ -40,7 +40,7 @@ bool matches(const FrameHeader& got, const FrameHeader& expected) {
 }  // namespace
 
 RdmaLink::RdmaLink(std::shared_ptr<QueueSet> queues, Settings settings, Names names)
-    : queues_(std::move(queues)), settings_(settings), names_(std::move(names)) {
+    : queues_(std::move(queues)), settings_(std::move(settings)), names_(std::move(names)) {
   sends_.resize(queues_->shape().queuePairs);
   slots_.resize(depth());
   arrived_.resize(depth());
