@@ -1,6 +1,5 @@
 #include "transport/control_thread.h"
 
-#include <fmt/core.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -10,9 +9,9 @@
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
-#include <cstring>
 #include <utility>
 
+#include "src/base/system_error.h"
 #include "src/runtime/engine.h"
 
 namespace hccl::transport {
@@ -83,9 +82,7 @@ Status ControlThread::start() {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!epoll_ || !wake_) {
-    return Status(HCCL_E_SYSCALL,
-                  fmt::format("the control thread needs an epoll set and an eventfd: {}",
-                              std::strerror(errno)));
+    return systemCallError("the control thread's epoll set and eventfd", errno);
   }
   closeInForkedChild(epoll_.get());
   closeInForkedChild(wake_.get());
@@ -93,7 +90,7 @@ Status ControlThread::start() {
   event.events = EPOLLIN;
   event.data.u64 = 0;
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0) {
-    return Status(HCCL_E_SYSCALL, fmt::format("epoll_ctl: {}", std::strerror(errno)));
+    return systemCallError("epoll_ctl", errno);
   }
   sigset_t all, before;
   sigfillset(&all);
@@ -103,8 +100,7 @@ Status ControlThread::start() {
     thread_ = std::thread([this] { loop(); });
     pthread_setname_np(thread_.native_handle(), "hccl_control");
   } catch (const std::system_error& error) {
-    status = Status(HCCL_E_SYSCALL,
-                    fmt::format("the control thread cannot be started: {}", error.what()));
+    status = threadStartError("the control thread", error.code().value());
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return status;

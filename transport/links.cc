@@ -22,7 +22,8 @@ class LinksImpl final : public Links {
       (void)new (std::nothrow) std::shared_ptr<LinksCore>(std::move(core_));
       return;
     }
-    core_->flush(Deadline::after(kFlushSeconds));
+    // What a failed communicator has sent is of no use to anybody.
+    if (core_->abortCause().isOk()) core_->flush(Deadline::after(kFlushSeconds));
     Registry::instance().remove(core_);
     core_->close();
     core_.reset();
@@ -36,7 +37,15 @@ class LinksImpl final : public Links {
   void cancel() override { core_->cancel(); }
   void onFailure(Failure callback) override { core_->setFailure(std::move(callback)); }
   bool hasLeft(uint32_t peer) const override { return core_->hasLeft(peer); }
+  void announce(const Announcement& own) override { core_->announce(own); }
+  bool announced(uint32_t peer, Announcement& theirs) const override {
+    return core_->announced(peer, theirs);
+  }
+  uint64_t departures() const override { return core_->departures(); }
   void abort(const Status& cause) override { core_->abort(cause); }
+  std::vector<std::string> exceptionLocations() const override {
+    return core_->exceptionLocations();
+  }
 
  private:
   std::shared_ptr<LinksCore> core_;
@@ -55,6 +64,7 @@ Result<std::unique_ptr<Links>> makeLinks(const LinksConfig& config) {
     Registry::instance().remove(core);
     return status;
   }
+  core->startHeartbeat();
   thread->post([id = core->id(), rank = core->rank()] { Listeners::instance().unpark(id, rank); });
   return std::unique_ptr<Links>(std::make_unique<LinksImpl>(std::move(core)));
 }

@@ -9,6 +9,7 @@
 #include "src/base/log.h"
 #include "src/runtime/engine.h"
 #include "transport/control_thread.h"
+#include "transport/link_error_info.h"
 
 namespace hccl::transport {
 namespace {
@@ -26,8 +27,7 @@ Digest baseId(const LinksConfig& config) {
 
 Result<std::shared_ptr<LinksCore>> LinksCore::make(const LinksConfig& config, const Card& mine,
                                                    uint64_t generation) {
-  std::shared_ptr<LinksCore> core(new LinksCore);
-  core->config_ = config;
+  std::shared_ptr<LinksCore> core(new LinksCore(config));
   core->mine_ = mine;
   core->size_ = static_cast<uint32_t>(config.cards.size());
   std::string text = fmt::format("{} ", generation);
@@ -141,6 +141,7 @@ Status LinksCore::connect(const std::vector<uint32_t>& peers, LinkKind kind, Dea
       return true;
     }
     bool all = true;
+    if (!aborted_.isOk()) status = aborted_;
     for (const uint32_t peer : missingPeers) {
       const bool found = find(peer, kind) != nullptr;
       if (isOver(peer, found)) status = slots_[peer].ended;
@@ -167,18 +168,28 @@ Status LinksCore::connect(const std::vector<uint32_t>& peers, LinkKind kind, Dea
 Status LinksCore::missing(const std::vector<uint32_t>& peers, LinkKind kind, double seconds) {
   constexpr size_t kTold = 8;
   std::string names, reasons;
+  LinkErrorFacts facts{config_.communicator,
+                       config_.rank,
+                       config_.device,
+                       mine_.tcp.toString(),
+                       heartbeat_.nameOf(config_.rank),
+                       seconds,
+                       {}};
   size_t count = 0;
   int first = kNoRank;
   for (const uint32_t peer : peers) {
     if (find(peer, kind) != nullptr) continue;
     if (first == kNoRank) first = static_cast<int>(peer);
     names += fmt::format("{}{}", names.empty() ? "" : ", ", peer);
-    if (count++ >= kTold) continue;
     const auto known = cards_.find(peer);
+    facts.rows.push_back({peer, known == cards_.end() ? "?" : known->second.tcp.toString(),
+                          heartbeat_.nameOf(peer), slots_[peer].reason});
+    if (count++ >= kTold) continue;
     reasons += fmt::format(" Rank {} at {}: {}.", peer,
                            known == cards_.end() ? "?" : known->second.tcp.toString(),
                            slots_[peer].reason.empty() ? "no answer" : slots_[peer].reason);
   }
+  logLinkErrors(facts);
   return Status(HCCL_E_TIMEOUT,
                 fmt::format("Getting socket times out. Reason: rank {} of communicator {} got no "
                             "connection with rank [{}] within {:.1f} s.{}",
@@ -247,6 +258,7 @@ bool LinksCore::end(uint32_t peer, const Status& status, bool inOrder) {
 
 void LinksCore::peerFailed(uint32_t peer, const Status& status) {
   if (!end(peer, status, false)) return;
+  setAborted(status);
   HCCL_ERROR("[TaskExecStage][RunFailed]{}", status.text());
   Links::Failure callback;
   {
@@ -270,6 +282,7 @@ void LinksCore::peerLeft(uint32_t peer) {
     std::lock_guard lock(mutex_);
     for (const auto& tell : slots_[peer].onLeft) tell();
     slots_[peer].left = true;
+    departures_.fetch_add(1, std::memory_order_release);
   }
   runtime::Engine::instance().wake();
 }
@@ -295,6 +308,7 @@ void LinksCore::peerAborted(uint32_t peer, const Status& cause) {
     std::lock_guard lock(mutex_);
     callback = failure_;
   }
+  setAborted(cause);
   if (!callback) return;
   // The text speaks of the reporter's operation; without its name it would read as our own.
   constexpr std::string_view kReporter = "Reported by rank ";
@@ -303,7 +317,58 @@ void LinksCore::peerAborted(uint32_t peer, const Status& cause) {
                         cause.eiCode(), cause.culprit()));
 }
 
+// What waits for links of a failed communicator waits in vain.
+void LinksCore::setAborted(const Status& cause) {
+  std::lock_guard lock(mutex_);
+  if (aborted_.isOk()) aborted_ = cause;
+  changed_.notify_all();
+}
+
+Status LinksCore::abortCause() const {
+  std::lock_guard lock(mutex_);
+  return aborted_;
+}
+
+void LinksCore::startHeartbeat() {
+  auto thread = ControlThread::instance();
+  if (!thread.isOk() || config_.heartbeat.periodMs == 0) return;
+  (*thread)->post([self = shared_from_this(), thread = *thread] {
+    if (!self->closed_) self->heartbeat_.begin(thread);
+  });
+}
+
+void LinksCore::announce(const Announcement& own) {
+  auto thread = ControlThread::instance();
+  if (!thread.isOk()) return;
+  (*thread)->post([self = shared_from_this(), own] {
+    if (self->closed_) return;
+    for (const auto& sibling : Registry::instance().siblings(*self)) {
+      sibling->setAnnounced(self->rank(), own);
+    }
+    for (auto& [peer, pair] : self->pairs_) {
+      if (pair) pair->sendContact(own);
+    }
+  });
+}
+
+void LinksCore::setAnnounced(uint32_t peer, const Announcement& theirs) {
+  {
+    std::lock_guard lock(mutex_);
+    slots_[peer].hasAnnounced = true;
+    slots_[peer].announcement = theirs;
+  }
+  runtime::Engine::instance().wake();
+}
+
+bool LinksCore::announced(uint32_t peer, Announcement& theirs) const {
+  std::lock_guard lock(mutex_);
+  if (peer >= size_ || !slots_[peer].hasAnnounced) return false;
+  theirs = slots_[peer].announcement;
+  return true;
+}
+
 void LinksCore::abort(const Status& cause) {
+  setAborted(cause);
   auto thread = ControlThread::instance();
   if (!thread.isOk()) return;
   (*thread)->post([self = shared_from_this(), cause] {
@@ -314,6 +379,7 @@ void LinksCore::abort(const Status& cause) {
     for (auto& [peer, pair] : self->pairs_) {
       if (pair) pair->sendAbort(cause);
     }
+    self->heartbeat_.onOwnFailure(cause);
   });
 }
 
@@ -334,6 +400,7 @@ void LinksCore::close() {
   if (!thread.isOk()) return;
   (*thread)->run([this] {
     closed_ = true;
+    heartbeat_.end();
     for (auto& [peer, pair] : pairs_) {
       if (pair) pair->sayBye();
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "transport/card.h"
+#include "transport/heartbeat.h"
 #include "transport/pair.h"
 #include "transport/setup.h"
 #include "transport/transport.h"
@@ -36,12 +37,21 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
   void cancel();
   void setFailure(Links::Failure callback);
   bool hasLeft(uint32_t peer) const;
+  uint64_t departures() const { return departures_.load(std::memory_order_acquire); }
 
   // Before close(), on the user's thread: what was sent leaves this process.
   void flush(Deadline deadline);
   // Tells every peer that has a channel, or is in this process, why this rank's operations have
   // failed.
   void abort(const Status& cause);
+  void announce(const Announcement& own);
+  bool announced(uint32_t peer, Announcement& theirs) const;
+  void setAnnounced(uint32_t peer, const Announcement& theirs);
+  // Why this rank's operations have failed, or OK.
+  Status abortCause() const;
+  std::vector<std::string> exceptionLocations() const { return heartbeat_.locations(); }
+  Heartbeat& heartbeat() { return heartbeat_; }  // control thread only
+  void startHeartbeat();
 
   // Ends everything on the control thread: goodbyes are said, no callback comes any more.
   void close();
@@ -83,22 +93,25 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
   struct Slot {
     std::array<uint32_t, 2> waiters{};  // by kind
     bool left = false;
+    bool hasAnnounced = false;
+    Announcement announcement;
     Status hopeless;       // no use in waiting for more links
     Status ended;          // the peer is gone or has left
     bool inOrder = false;  // it has left: links that exist are still of use
     std::string reason;
     std::vector<std::function<void()>> onLeft;
   };
-  LinksCore() = default;
+  explicit LinksCore(const LinksConfig& config) : config_(config), heartbeat_(this) {}
   static size_t index(uint32_t peer, LinkKind kind) {
     return static_cast<size_t>(peer) * 2 + static_cast<size_t>(kind);
   }
   Status startPeer(uint32_t peer, LinkKind kind, Deadline deadline);
   bool isOver(uint32_t peer, bool hasLink) const;
+  void setAborted(const Status& cause);
   bool end(uint32_t peer, const Status& status, bool inOrder);
   Status missing(const std::vector<uint32_t>& peers, LinkKind kind, double seconds);
 
-  LinksConfig config_;
+  const LinksConfig config_;
   uint32_t size_ = 0;
   Card mine_;
   Digest id_{}, key_{};
@@ -109,11 +122,14 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
   std::vector<Slot> slots_;                   // guarded
   std::vector<std::unique_ptr<Link>> links_;  // guarded
   std::map<uint32_t, Card> cards_;            // guarded; node-stable
-  uint64_t cancels_ = 0;                      // guarded
-  Links::Failure failure_;                    // guarded
+  std::atomic<uint64_t> departures_{0};
+  uint64_t cancels_ = 0;    // guarded
+  Links::Failure failure_;  // guarded
+  Status aborted_;          // guarded; the first cause
 
   std::map<uint32_t, std::unique_ptr<Pair>> pairs_;  // control thread only
   bool closed_ = false;                              // control thread only
+  Heartbeat heartbeat_;
 };
 
 // All LinksCores of the process.

@@ -76,6 +76,7 @@ Result<SocketAddress> Listeners::listenAt(ControlThread* thread, const IpAddress
   auto made = listenOn(thread, ip, port);
   if (made.isOk()) return made;
   const Status& why = made.status();
+  if (why.eiCode() != 0) return why;  // descriptors ran out: the port is not to blame
   return listenError(why.code() == HCCL_E_UNAVAIL
                          ? fmt::format("{} ({})", boundText(ip, std::to_string(port)), why.text())
                          : why.text());
@@ -88,7 +89,9 @@ Result<SocketAddress> Listeners::listenInRange(ControlThread* thread, const IpAd
   HCCL_ASSIGN_OR_RETURN(const Environment* env, environment());
   if (!env->npuPortRange || env->npuPortRange->automatic) {
     auto address = listenOn(thread, ip, 0);
-    return address.isOk() ? address : Result<SocketAddress>(listenError(address.status().text()));
+    return address.isOk() || address.status().eiCode() != 0
+               ? address
+               : Result<SocketAddress>(listenError(address.status().text()));
   }
   std::string tried;
   for (const PortRange& range : env->npuPortRange->ranges) {
@@ -96,6 +99,7 @@ Result<SocketAddress> Listeners::listenInRange(ControlThread* thread, const IpAd
     for (uint32_t port = range.first; port <= range.last; ++port) {
       auto address = listenOn(thread, ip, static_cast<uint16_t>(port));
       if (address.isOk()) return address;
+      if (address.status().eiCode() != 0) return address;
       if (address.status().code() != HCCL_E_UNAVAIL) return listenError(address.status().text());
     }
   }

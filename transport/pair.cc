@@ -8,6 +8,7 @@
 #include "src/base/log.h"
 #include "src/base/socket.h"
 #include "transport/farewell.h"
+#include "transport/link_error_info.h"
 #include "transport/links_core.h"
 
 namespace hccl::transport {
@@ -77,6 +78,9 @@ void Pair::adoptChannel(std::shared_ptr<Connection> connection, const Handshake&
   } else {
     channel_->keepAlive();
   }
+  refusedSince_ = 0;
+  core_->setReason(peer_, fmt::format("{}, but the link is not complete", kConnectedReason));
+  if (const Status cause = core_->abortCause(); !cause.isOk()) sendAbort(cause);
   if (initiator_) return nextAttempt();
   for (const LinkKind kind : LinksCore::kKinds) {
     if (isReady(kind) || wantedUntil_[static_cast<size_t>(kind)].expired()) continue;
@@ -95,6 +99,17 @@ void Pair::onChannelMessage(Message message) {
                         body.eiCode, body.culprit));
     }
     return;
+  }
+  if (message.type == MessageType::kContact) {
+    Announcement theirs;
+    if (readBody(message.body, &theirs)) core_->setAnnounced(peer_, theirs);
+    return;
+  }
+  if (message.type == MessageType::kHeartbeat) {
+    HeartbeatBody body;
+    if (!readBody(message.body, &body)) return;
+    alive_ = true;
+    return core_->heartbeat().onSign(peer_, body);
   }
   if (message.type == MessageType::kWant) {
     WantBody body;
@@ -306,7 +321,7 @@ void Pair::onChannelEnd(const Status& status) {
   if (process_) process_->remove(processCallback_);
   process_.reset();
   if (left_ || gone_) return;
-  bool used = false;
+  bool used = alive_;
   for (const LinkKind kind : LinksCore::kKinds) used = used || isReady(kind);
   if (used) return peerGone(status.text());
   core_->setReason(peer_, status.text());
@@ -318,7 +333,10 @@ void Pair::onProcessEnd() {
   if (const auto channel = channel_) channel->drain();
   if (left_ || gone_) return;
   if (channel_) channel_->close();
-  onChannelEnd(Status(HCCL_E_REMOTE, "its process has ended"));
+  dropSetup();
+  channel_.reset();
+  process_.reset();
+  peerGone("its process has ended");
 }
 
 void Pair::peerGone(const std::string& why) {
@@ -332,6 +350,14 @@ void Pair::peerGone(const std::string& why) {
           peer_, peer_, facts_.theirs.tcp.toString(), why, facts_.communicator),
       12, static_cast<int>(peer_));
   core_->peerFailed(peer_, status);
+}
+
+void Pair::sendContact(const Announcement& own) {
+  if (channel_) channel_->send(MessageType::kContact, bytesOf(own));
+}
+
+void Pair::sendHeartbeat(const HeartbeatBody& body) {
+  if (channel_) channel_->send(MessageType::kHeartbeat, bytesOf(body));
 }
 
 void Pair::sendAbort(const Status& cause) {

@@ -27,6 +27,13 @@ class Pair final : public SetupHost {
   // A link of this kind is needed; attempts go on until then.
   void want(LinkKind kind, Deadline until);
 
+  // A channel is needed, whether or not any link will be.
+  void wantChannel(Deadline until);
+  // Nothing more will come from the peer, in good order or not.
+  bool isOver() const { return left_ || gone_; }
+  void sendContact(const Announcement& own);
+  void sendHeartbeat(const HeartbeatBody& body);
+
   // A caller said hello to this rank as the peer.
   void onHello(const std::shared_ptr<Connection>& connection, const HelloBody& hello);
   // A data connection that claims to belong to the attempt under way.
@@ -66,6 +73,7 @@ class Pair final : public SetupHost {
   void onChallenge(const ChallengeBody& body);
   void onReject(const RejectBody& body);
   void callFailed(const std::string& reason, bool atOnce = false);
+  void notReached(const Status& status);
   void retryLater(bool atOnce);
   void dropCall();
 
@@ -103,13 +111,15 @@ class Pair final : public SetupHost {
   Purpose callPurpose_ = Purpose::kChannel;
   uint64_t retryTimer_ = 0;
   double retrySeconds_ = 0;
+  uint64_t refusedSince_ = 0;  // nobody has listened at the peer's address since then
   Answers answers_;
 
   std::shared_ptr<Connection> channel_;
   std::shared_ptr<ProcessWatch> process_;
   uint64_t processCallback_ = 0;
-  bool left_ = false;  // the peer said goodbye
-  bool gone_ = false;  // the peer's end was reported
+  bool left_ = false;   // the peer said goodbye
+  bool gone_ = false;   // the peer's end was reported
+  bool alive_ = false;  // it has sent a heartbeat: it is a member that does not close silently
 
   // The attempt under way.
   std::unique_ptr<LinkSetup> setup_;

@@ -18,6 +18,7 @@ constexpr double kFirstRetry = 0.005;
 constexpr double kLastRetry = 0.5;
 constexpr double kPokeAgain = 2;
 constexpr size_t kMaxAnswers = 8;
+constexpr uint64_t kRefusedNs = 300'000'000;  // a listener is there as long as its process
 
 }  // namespace
 
@@ -43,6 +44,12 @@ void Pair::want(LinkKind kind, Deadline until) {
     retrySeconds_ = 0;
   }
   call();
+}
+
+void Pair::wantChannel(Deadline until) {
+  if (channel_ || isOver()) return;
+  if (pokedUntil_.ns() < until.ns()) pokedUntil_ = until;
+  if (retryTimer_ == 0) call();
 }
 
 void Pair::call() {
@@ -79,7 +86,7 @@ void Pair::startCall(Purpose purpose) {
   }
   if (!connection) {
     auto fd = startConnectTcp(facts_.theirs.tcp);
-    if (!fd.isOk()) return callFailed(fd.status().text());
+    if (!fd.isOk()) return notReached(fd.status());
     connection = Connection::connecting(thread_, std::move(*fd), facts_.theirs.tcp);
   }
   callPurpose_ = purpose;
@@ -93,7 +100,7 @@ void Pair::startCall(Purpose purpose) {
   hello.purpose = purpose;
   hello.nonce = randomDigest();
   connection->onMessage = [this](const Message& message) { onCallMessage(message); };
-  connection->onClosed = [this](const Status& status) { callFailed(status.text()); };
+  connection->onClosed = [this](const Status& status) { notReached(status); };
   connection->send(MessageType::kHello, bytesOf(hello));
 }
 
@@ -103,6 +110,20 @@ void Pair::dropCall() {
   call->connection->onMessage = nullptr;
   call->connection->onClosed = nullptr;
   call->connection->close();
+}
+
+// Who is refused for a while calls a process that has ended: listeners live as long as theirs.
+void Pair::notReached(const Status& status) {
+  const uint64_t now = monotonicNs();
+  if (!isRefused(status)) {
+    refusedSince_ = 0;
+  } else if (refusedSince_ == 0) {
+    refusedSince_ = now;
+  } else if (now - refusedSince_ >= kRefusedNs) {
+    dropCall();
+    return peerGone(fmt::format("its process has ended ({})", status.text()));
+  }
+  callFailed(status.text());
 }
 
 void Pair::callFailed(const std::string& reason, bool atOnce) {

@@ -147,6 +147,26 @@ struct Link {
   std::string description;               // for log lines: transport, addresses, why it was chosen
 };
 
+// A rank's part in the heartbeat of its communicator.
+struct HeartbeatConfig {
+  uint32_t periodMs = 0;  // 0: no heartbeat
+  uint32_t lostMs = 30000;
+  uint32_t stuckMs = 0;              // 0: nobody looks for operations that do not get on
+  std::vector<uint32_t> neighbours;  // ranks that exchange signs of life with this one
+  std::vector<std::string> names;    // of all ranks, as logs show them: "ip/device"
+  // All ranks exist by now: silence counts from the beginning, not from the first sign of life.
+  bool fromStart = false;
+  // Operations of this rank that have begun and ended, to see whether they get on. Control thread.
+  std::function<std::pair<uint64_t, uint64_t>()> progress;
+};
+
+// Which operation a rank waits in, as its first contacts say it.
+struct Announcement {
+  uint64_t sequence = 0;
+  uint64_t signature = 0;
+  uint64_t count = 0;
+};
+
 struct LinksConfig {
   std::string communicator;  // unique name, equal on all ranks
   std::string secret;        // never sent; proves membership by challenge and response
@@ -155,6 +175,7 @@ struct LinksConfig {
   std::vector<RankCard> cards;  // of all ranks, by rank (members only, in a sub-communicator)
   std::string transports;       // HCCL_TRANSPORT
   double connectTimeout = 120;  // seconds
+  HeartbeatConfig heartbeat;
 };
 
 // The links of one rank in one communicator, made on demand. Thread safe.
@@ -186,6 +207,16 @@ class Links {
   // Tells the connected peers, and through their failure callbacks all others, why this rank's
   // operations have failed. Returns at once; the control thread does it.
   virtual void abort(const Status& cause) = 0;
+
+  // What the heartbeat knows about ranks at fault, as the lines that HCCL's logs have; at most 3.
+  virtual std::vector<std::string> exceptionLocations() const = 0;
+  // How many peers have left so far: cheap enough to look at in every wait.
+  virtual uint64_t departures() const = 0;
+
+  // Tells the connected peers in which operation this rank waits, and what a peer has last told.
+  // For long waits: ranks that wait for each other over message links say nothing otherwise.
+  virtual void announce(const Announcement& own) = 0;
+  virtual bool announced(uint32_t peer, Announcement& theirs) const = 0;
 };
 
 // This process' endpoint text for a rank on `device` (starts the listeners on first use).

@@ -16,21 +16,23 @@ inline constexpr uint32_t kWireMagic = 0x57434348;  // "HCCW"
 inline constexpr uint16_t kWireVersion = 1;
 
 enum class MessageType : uint16_t {
-  kHello = 1,      // initiator: who I am, whom I want, nonce
-  kChallenge = 2,  // acceptor: nonce and its proof
-  kResponse = 3,   // initiator: its proof
-  kReject = 4,     // either: why not; the connection ends
-  kJoin = 5,       // a data connection of a link that is being set up
-  kPoked = 6,      // acceptor of a poke: understood, I shall call you
-  kWelcome = 7,    // acceptor: your proof is good
-  kWant = 16,      // lower rank: please set up a link of this kind
-  kTry = 17,       // higher rank: attempt a transport
-  kSetup = 18,     // either: a transport's own words
-  kRefuse = 19,    // either: this attempt has failed
-  kCommit = 20,    // higher rank: my end is ready
-  kReady = 21,     // lower rank: mine too, both ends use the link from now on
-  kBye = 22,       // either: the communicator ends here in good order
-  kAbort = 23,     // either: this rank's operations have failed, and why
+  kHello = 1,       // initiator: who I am, whom I want, nonce
+  kChallenge = 2,   // acceptor: nonce and its proof
+  kResponse = 3,    // initiator: its proof
+  kReject = 4,      // either: why not; the connection ends
+  kJoin = 5,        // a data connection of a link that is being set up
+  kPoked = 6,       // acceptor of a poke: understood, I shall call you
+  kWelcome = 7,     // acceptor: your proof is good
+  kWant = 16,       // lower rank: please set up a link of this kind
+  kTry = 17,        // higher rank: attempt a transport
+  kSetup = 18,      // either: a transport's own words
+  kRefuse = 19,     // either: this attempt has failed
+  kCommit = 20,     // higher rank: my end is ready
+  kReady = 21,      // lower rank: mine too, both ends use the link from now on
+  kBye = 22,        // either: the communicator ends here in good order
+  kAbort = 23,      // either: this rank's operations have failed, and why
+  kHeartbeat = 24,  // either: a sign of life, or an event of the cluster
+  kContact = 25,    // either: which operation this rank waits in
 };
 
 // This layout is the same in all versions, so that versions can be told apart.
@@ -101,6 +103,13 @@ struct AbortBody {
   int32_t culprit = 0;
 };
 inline constexpr size_t kMaxAbortText = 4096;
+
+// What happened to the rank `crimer`, as the rank `informer` saw it first (ClusterEvent).
+struct HeartbeatBody {
+  uint32_t crimer = 0;
+  uint32_t informer = 0;
+  uint32_t event = 0;
+};
 
 template <typename T>
 std::string_view bytesOf(const T& body) {

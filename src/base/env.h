@@ -2,6 +2,7 @@
 // lines, the EI0001 texts and docs/environment.md come.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -66,9 +67,18 @@ struct Environment {
   uint32_t hostDevices = 0;  // 0: number of physical cores
   uint32_t hostTcpStreams = 1;
   std::optional<uint32_t> hostSpinUs;  // unset: the waiting policy decides
+  uint32_t hostHeartbeatMs = 1000;
+  uint32_t hostHeartbeatLostMs = 30000;
+  uint32_t hostStuckMs = 0;  // 0: stuckMs() decides
 
   // Waiting time of a data link: the connect timeout and 20 s.
   int linkTimeoutSec() const { return connectTimeoutSec + 20; }
+  // Milliseconds between two looks for operations that do not get on; 0: none.
+  uint32_t stuckMs(double execTimeout) const {
+    if (!dfs.stuckDetection) return 0;
+    if (hostStuckMs != 0) return hostStuckMs;
+    return static_cast<uint32_t>(std::max(execTimeout / 3, 60.0) * 1000);
+  }
   uint64_t bufferSizeBytes() const { return static_cast<uint64_t>(bufferSizeMb) << 20; }
 };
 

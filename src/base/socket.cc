@@ -6,16 +6,13 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "src/base/system_error.h"
 
 namespace hccl {
 namespace {
 
 constexpr int kSocketFlags = SOCK_NONBLOCK | SOCK_CLOEXEC;
-
-Status systemError(std::string_view what, int error, HcclResult code = HCCL_E_SYSCALL) {
-  return Status(code, fmt::format("{}: {} (errno {})", what, std::strerror(error), error));
-}
 
 std::string_view peerName(std::string_view peer) {
   return peer.empty() ? "the peer" : peer;
@@ -28,8 +25,8 @@ bool isConnectionLoss(int error) {
 }
 
 Status transferError(std::string_view what, std::string_view peer, int error) {
-  return systemError(fmt::format("{} {}", what, peerName(peer)), error,
-                     isConnectionLoss(error) ? HCCL_E_TCP_TRANSFER : HCCL_E_SYSCALL);
+  return systemCallError(fmt::format("{} {}", what, peerName(peer)), error,
+                         isConnectionLoss(error) ? HCCL_E_TCP_TRANSFER : HCCL_E_SYSCALL);
 }
 
 }  // namespace
@@ -39,10 +36,10 @@ Status waitReady(int fd, short events, Deadline deadline, std::string_view peer)
     pollfd entry{fd, events, 0};
     const int ready = ::poll(&entry, 1, deadline.remainingMs());
     if (ready > 0) {
-      if ((entry.revents & POLLNVAL) != 0) return systemError("poll", EBADF);
+      if ((entry.revents & POLLNVAL) != 0) return systemCallError("poll", EBADF);
       return Status::ok();  // POLLERR and POLLHUP show in the call that follows
     }
-    if (ready < 0 && errno != EINTR) return systemError("poll", errno);
+    if (ready < 0 && errno != EINTR) return systemCallError("poll", errno);
     if (ready == 0 && deadline.expired()) {
       return Status(HCCL_E_TIMEOUT, fmt::format("timed out waiting for {}", peerName(peer)));
     }
@@ -55,14 +52,14 @@ Result<UniqueFd> listenTcp(const IpAddress& address, uint16_t port, int backlog)
   const socklen_t length = local.toSockaddr(&storage);
   if (length == 0) return Status(HCCL_E_PARA, "listen: the address is empty");
   UniqueFd fd(::socket(address.family(), SOCK_STREAM | kSocketFlags, 0));
-  if (!fd) return systemError("socket for " + local.toString(), errno);
+  if (!fd) return systemCallError("socket for " + local.toString(), errno);
   const int on = 1;
   ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (address.isV6()) ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
   if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&storage), length) != 0 ||
       ::listen(fd.get(), backlog) != 0) {
     const int error = errno;
-    return systemError("listen on " + local.toString(), error, HCCL_E_UNAVAIL);
+    return systemCallError("listen on " + local.toString(), error, HCCL_E_UNAVAIL);
   }
   return fd;
 }
@@ -72,18 +69,18 @@ Result<UniqueFd> startConnectTcp(const SocketAddress& peer, const IpAddress& sou
   const socklen_t length = peer.toSockaddr(&storage);
   if (length == 0) return Status(HCCL_E_PARA, "connect: the address is empty");
   UniqueFd fd(::socket(peer.ip.family(), SOCK_STREAM | kSocketFlags, 0));
-  if (!fd) return systemError("socket for " + peer.toString(), errno);
+  if (!fd) return systemCallError("socket for " + peer.toString(), errno);
   if (source.isValid()) {
     sockaddr_storage from;
     const socklen_t fromLength = SocketAddress{source, 0}.toSockaddr(&from);
     if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&from), fromLength) != 0) {
-      return systemError(fmt::format("bind {} to reach {}", source.toString(), peer.toString()),
-                         errno, HCCL_E_TCP_CONNECT);
+      return systemCallError(fmt::format("bind {} to reach {}", source.toString(), peer.toString()),
+                             errno, HCCL_E_TCP_CONNECT);
     }
   }
   if (::connect(fd.get(), reinterpret_cast<sockaddr*>(&storage), length) != 0 &&
       errno != EINPROGRESS && errno != EINTR) {
-    return systemError("connect to " + peer.toString(), errno, HCCL_E_TCP_CONNECT);
+    return systemCallError("connect to " + peer.toString(), errno, HCCL_E_TCP_CONNECT);
   }
   return fd;
 }
@@ -98,7 +95,12 @@ Status finishConnectTcp(int fd, const SocketAddress& peer) {
     if (local && *local == peer) error = ECONNREFUSED;
   }
   if (error == 0) return Status::ok();
-  return systemError("connect to " + peer.toString(), error, HCCL_E_TCP_CONNECT);
+  return systemCallError("connect to " + peer.toString(), error, HCCL_E_TCP_CONNECT);
+}
+
+bool isRefused(const Status& status) {
+  static const std::string mark = fmt::format("(errno {})", ECONNREFUSED);
+  return status.code() == HCCL_E_TCP_CONNECT && status.text().find(mark) != std::string::npos;
 }
 
 Result<UniqueFd> connectTcp(const SocketAddress& peer, Deadline deadline, const IpAddress& source) {
@@ -123,7 +125,7 @@ Result<AcceptedSocket> acceptTcp(int listenFd, Deadline deadline) {
     if (errno == EAGAIN) {
       HCCL_RETURN_IF_ERROR(waitReady(listenFd, POLLIN, deadline, "a connection"));
     } else if (errno != EINTR && errno != ECONNABORTED) {
-      return systemError("accept", errno);
+      return systemCallError("accept", errno);
     }
   }
 }
@@ -132,7 +134,7 @@ Result<SocketAddress> localAddress(int fd) {
   sockaddr_storage storage{};
   socklen_t length = sizeof(storage);
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &length) != 0) {
-    return systemError("getsockname", errno);
+    return systemCallError("getsockname", errno);
   }
   auto address = SocketAddress::fromSockaddr(reinterpret_cast<sockaddr*>(&storage));
   if (!address) return Status(HCCL_E_PARA, "getsockname: not an internet socket");
@@ -143,7 +145,7 @@ Result<SocketAddress> peerAddress(int fd) {
   sockaddr_storage storage{};
   socklen_t length = sizeof(storage);
   if (::getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &length) != 0) {
-    return systemError("getpeername", errno);
+    return systemCallError("getpeername", errno);
   }
   auto address = SocketAddress::fromSockaddr(reinterpret_cast<sockaddr*>(&storage));
   if (!address) return Status(HCCL_E_PARA, "getpeername: not an internet socket");
@@ -189,7 +191,7 @@ Status recvAll(int fd, void* data, size_t size, Deadline deadline, std::string_v
 Status setNoDelay(int fd) {
   const int on = 1;
   if (::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {
-    return systemError("setsockopt TCP_NODELAY", errno);
+    return systemCallError("setsockopt TCP_NODELAY", errno);
   }
   return Status::ok();
 }
@@ -199,8 +201,8 @@ Status setBufferSizes(int fd, size_t sendBytes, size_t receiveBytes) {
     const int value = static_cast<int>(bytes > INT_MAX / 2 ? INT_MAX / 2 : bytes);
     return bytes == 0 || ::setsockopt(fd, SOL_SOCKET, option, &value, sizeof(value)) == 0;
   };
-  if (!set(SO_SNDBUF, sendBytes)) return systemError("setsockopt SO_SNDBUF", errno);
-  if (!set(SO_RCVBUF, receiveBytes)) return systemError("setsockopt SO_RCVBUF", errno);
+  if (!set(SO_SNDBUF, sendBytes)) return systemCallError("setsockopt SO_SNDBUF", errno);
+  if (!set(SO_RCVBUF, receiveBytes)) return systemCallError("setsockopt SO_RCVBUF", errno);
   return Status::ok();
 }
 

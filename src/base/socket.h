@@ -34,6 +34,8 @@ Result<UniqueFd> connectTcp(const SocketAddress& peer, Deadline deadline,
 // The two halves of connectTcp for event loops: start, wait for POLLOUT, ask for the outcome.
 Result<UniqueFd> startConnectTcp(const SocketAddress& peer, const IpAddress& source = {});
 Status finishConnectTcp(int fd, const SocketAddress& peer);
+// Nobody listens at the address: what connecting to it, over TCP or a unix socket, said.
+bool isRefused(const Status& status);
 // An expired deadline tries once: HCCL_E_TIMEOUT then means "nobody there".
 Result<AcceptedSocket> acceptTcp(int listenFd, Deadline deadline);
 Result<SocketAddress> localAddress(int fd);

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "src/base/socket.h"
+#include "src/base/system_error.h"
 
 namespace hccl {
 namespace {
@@ -16,8 +17,7 @@ namespace {
 constexpr int kSocketFlags = SOCK_NONBLOCK | SOCK_CLOEXEC;
 
 Status unixError(std::string_view what, std::string_view name, int error, HcclResult code) {
-  return Status(code, fmt::format("{} unix socket {}: {} (errno {})", what, name,
-                                  std::strerror(error), error));
+  return systemCallError(fmt::format("{} unix socket {}", what, name), error, code);
 }
 
 // An abstract address: a NUL in front of the name. An empty name is only the family, which makes

@@ -33,7 +33,26 @@ std::string rankListText(const std::vector<uint32_t>& ranks) {
   return text;
 }
 
+void Gathering::claim(const JoinRecord& record) {
+  claims_[record.rank] = fmt::format("{} {} {} {}", record.rankCount, record.rootCount,
+                                     record.rootIndex, record.agreed);
+}
+
+Status Gathering::verdict(const Status& dispute) const {
+  const std::string& first = claims_.at(firstRank_);
+  const std::string& other = claims_.at(*disputedBy_);
+  size_t withFirst = 0, withOther = 0;
+  for (const auto& [rank, text] : claims_) {
+    withFirst += text == first ? 1 : 0;
+    withOther += text == other ? 1 : 0;
+  }
+  // With one claim each, the rank that came later is named.
+  const uint32_t culprit = withOther > withFirst ? firstRank_ : *disputedBy_;
+  return Status(dispute.code(), dispute.text(), dispute.eiCode(), static_cast<int>(culprit));
+}
+
 Status Gathering::add(const JoinRecord& record) {
+  claim(record);
   HCCL_RETURN_IF_ERROR(checkCounts(record));
   HCCL_RETURN_IF_ERROR(checkRanks(record));
   if (!record.failure.isOk()) return record.failure;
@@ -61,6 +80,7 @@ Status Gathering::checkCounts(const JoinRecord& record) {
     if (auto facts = decodeAgreed(record.agreed)) agreed_ = std::move(*facts);
   }
   if (record.rankCount != rankCount_) {
+    disputedBy_ = record.rank;
     return detectError(fmt::format("rank {} joins with {} ranks, but rank {} joins with {} ranks",
                                    record.rank, record.rankCount, firstRank_, rankCount_),
                        record.rank);
@@ -110,6 +130,7 @@ Status Gathering::checkAgreed(const JoinRecord& record) {
     const std::string first = orMissing(agreed_, key);
     const std::string other = orMissing(facts, key);
     if (first == other) continue;
+    disputedBy_ = record.rank;
     return eiError(Ei::kInconsistent, HCCL_E_PARA,
                    {"CommInit", record.group, key, fmt::format("{} (rank {})", first, firstRank_),
                     fmt::format("{} (rank {})", other, record.rank)},

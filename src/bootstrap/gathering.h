@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,13 @@ class Gathering {
   // Takes in what an agent says. Errors (all final for the communicator): rank twice, rank out of
   // range, differing counts: EI0015; a fact of `agreed` differs: EI0005; a leader's own failure.
   Status add(const JoinRecord& record);
+
+  // add() failed because two ranks disagree; who of them is at fault, the claims of the others
+  // tell. claim() takes in one more; verdict() names the rank that fewer agree with.
+  bool isDisputed() const { return disputedBy_.has_value(); }
+  void claim(const JoinRecord& record);
+  bool allClaimed() const { return claims_.size() >= rankCount_; }
+  Status verdict(const Status& dispute) const;
 
   bool hasStarted() const { return started_; }
   bool isComplete() const { return started_ && ranks_.size() == wantedCount(); }
@@ -46,6 +54,8 @@ class Gathering {
   uint32_t firstRank_ = 0;  // who set the counts and the facts
   std::map<std::string, std::string> agreed_;
   std::map<uint32_t, RankInfo> ranks_;
+  std::map<uint32_t, std::string> claims_;  // what each rank says that all must say alike
+  std::optional<uint32_t> disputedBy_;
 };
 
 // "1,3,5" cut after some hundred numbers.

@@ -45,6 +45,7 @@ Result<Listener> listenOnFirst(const IpAddress& ip, const PortChoice& choice) {
     Result<UniqueFd> fd = listenTcp(ip, port);
     if (!fd) {
       last = fd.status();
+      if (last.eiCode() != 0) return last;  // descriptors ran out: no port is to blame
       continue;
     }
     HCCL_ASSIGN_OR_RETURN(SocketAddress address, localAddress(fd->get()));

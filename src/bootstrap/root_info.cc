@@ -113,6 +113,10 @@ Result<HcclRootInfo> startRoot(const RootOptions& options) {
   HCCL_ASSIGN_OR_RETURN(const HostNic nic, hostNic(env));
   HCCL_ASSIGN_OR_RETURN(const bootstrap::PortChoice ports,
                         bootstrap::rootPorts(env, options.deviceId));
+  // A rendezvous that failed keeps its port for ranks that come late; this one comes first.
+  if (ports.ports.size() == 1) {
+    bootstrap::RootRegistry::instance().stopLingering(nic.ip, ports.ports);
+  }
   HCCL_ASSIGN_OR_RETURN(bootstrap::Listener listener, bootstrap::listenOnFirst(nic.ip, ports));
   HCCL_ASSIGN_OR_RETURN(server.secret, bootstrap::randomDigest());
 

@@ -17,6 +17,7 @@
 
 #include "src/base/log.h"
 #include "src/base/socket.h"
+#include "src/base/system_error.h"
 
 namespace hccl::bootstrap {
 namespace {
@@ -72,7 +73,7 @@ Result<std::shared_ptr<RootServer>> RootServer::start(RootServerOptions options)
     server->thread_ = std::thread([raw = server.get()] { raw->run(); });
   } catch (const std::system_error& error) {
     server->finished_ = true;
-    return Status(HCCL_E_SYSCALL, fmt::format("starting the root's thread: {}", error.what()));
+    return threadStartError("the root's thread", error.code().value());
   }
   pthread_setname_np(server->thread_.native_handle(), "Hccl_TopoDetect");
   return server;
@@ -85,7 +86,7 @@ Status RootServer::prepare() {
                        addToEpoll(epoll_.get(), stopEvent_.get(), kStopId, EPOLLIN) &&
                        addToEpoll(epoll_.get(), options_.listener.get(), kListenerId, EPOLLIN);
   if (!isReady) {
-    return Status(HCCL_E_SYSCALL, fmt::format("preparing the root's poll loop: errno {}", errno));
+    return systemCallError("preparing the root's poll loop", errno);
   }
   descriptors_ = {epoll_.get(), stopEvent_.get(), options_.listener.get()};
   return Status::ok();
@@ -115,6 +116,7 @@ void RootServer::run() {
       for (int i = 0; i < count; ++i) handle(events[i].data.u64, events[i].events);
       if (acceptPausedUntilNs_ != 0 && monotonicNs() >= acceptPausedUntilNs_) resumeAccepting();
       dropOverdue();
+      if (verdict_ == nullptr && disputeDeadline_.expired()) settleDispute();
       if (verdict_ == nullptr && deadline_.expired()) onTimeout();
     }
   } catch (const std::exception& error) {
@@ -130,7 +132,9 @@ bool RootServer::isDone() const {
     const bool isSending = verdict_ != nullptr &&
                            std::any_of(connections_.begin(), connections_.end(),
                                        [](const auto& entry) { return entry.second->hasOutput(); });
-    return !isSending || verdictDeadline_.expired();
+    // A rank that has not asked yet would find nobody and learn nothing.
+    const bool isAwaited = isLingering() && answered_ < expectedAnswers_;
+    return (!isSending && !isAwaited) || verdictDeadline_.expired();
   }
   if (verdict_ == nullptr) return false;
   if (verdictDeadline_.expired()) return true;
@@ -141,7 +145,7 @@ bool RootServer::isDone() const {
 }
 
 int RootServer::waitMs() const {
-  Deadline next = verdict_ == nullptr ? deadline_ : verdictDeadline_;
+  Deadline next = verdict_ == nullptr ? deadline_.earlier(disputeDeadline_) : verdictDeadline_;
   if (stopping_.load(std::memory_order_acquire)) next = next.earlier(Deadline::after(0.05));
   if (acceptPausedUntilNs_ != 0) next = next.earlier(Deadline::atNs(acceptPausedUntilNs_));
   if (!pending_.empty()) {

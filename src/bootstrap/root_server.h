@@ -84,6 +84,7 @@ class RootServer {
   void takeJoin(Id id);
   void advance();
   void onTimeout();
+  void settleDispute();
   void onLost(Id id);
   void decide(const Verdict& verdict);
   void answer(Id id);
@@ -99,6 +100,8 @@ class RootServer {
 
   Gathering gathering_;
   bool isMerging_ = false;
+  Status dispute_;  // two ranks disagree: the others are heard until disputeDeadline_
+  Deadline disputeDeadline_ = Deadline::never();
   std::shared_ptr<const SharedBody> verdict_;
   bool failed_ = false;
   size_t answered_ = 0;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kDeliverySeconds = 10;
 constexpr double kMergeExtraSeconds = 20;
+constexpr double kDisputeSeconds = 0.3;
 
 std::shared_ptr<const SharedBody> emptyBody() {
   static const auto body = std::make_shared<const SharedBody>(std::string());
@@ -63,7 +64,18 @@ void RootServer::takeJoin(Id id) {
     expectedAnswers_ = std::max(expectedAnswers_, record->rankCount);
   }
   if (verdict_ != nullptr) return answer(id);
+  if (!dispute_.isOk()) {
+    if (record) gathering_.claim(*record);
+    if (gathering_.allClaimed()) settleDispute();
+    return;
+  }
   const Status status = record ? gathering_.add(*record) : record.status();
+  if (!status.isOk() && gathering_.isDisputed()) {
+    dispute_ = status;
+    disputeDeadline_ = Deadline::after(kDisputeSeconds);
+    if (gathering_.allClaimed()) settleDispute();
+    return;
+  }
   if (!status.isOk()) {
     HCCL_ERROR("[InitGroupStage][RanktableDetect]{} {}", errNoText(status.code()), status.text());
     Verdict verdict;
@@ -71,6 +83,15 @@ void RootServer::takeJoin(Id id) {
     return decide(verdict);
   }
   advance();
+}
+
+void RootServer::settleDispute() {
+  Verdict verdict;
+  verdict.status = gathering_.verdict(dispute_);
+  disputeDeadline_ = Deadline::never();
+  HCCL_ERROR("[InitGroupStage][RanktableDetect]{} {}", errNoText(verdict.status.code()),
+             verdict.status.text());
+  decide(verdict);
 }
 
 void RootServer::advance() {
@@ -109,13 +130,13 @@ void RootServer::onTimeout() {
   }
   for (const std::string& line : gathering_.timeoutLines(seconds)) HCCL_ERROR("{}", line);
   if (!gathering_.hasStarted()) return stop();
-  options_.lingerSeconds = 0;
+  deadline_ = Deadline::after(options_.lingerSeconds);  // for ranks that come late
   decide(gathering_.timeoutVerdict());
 }
 
 void RootServer::onLost(Id id) {
   const RootConnection& connection = *connections_.at(id);
-  const bool isMissed = connection.hasJoined && verdict_ == nullptr;
+  const bool isMissed = connection.hasJoined && verdict_ == nullptr && dispute_.isOk();
   const uint32_t rank = connection.rank;
   const std::string peer = connection.peer().toString();
   close(id);

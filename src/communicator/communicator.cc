@@ -4,7 +4,9 @@
 
 #include "src/base/log.h"
 #include "src/communicator/graveyard.h"
+#include "src/communicator/heartbeat_config.h"
 #include "src/communicator/launch_builder.h"
+#include "src/communicator/status_server.h"
 #include "src/fault/ei_errors.h"
 #include "src/plan/lowering.h"
 #include "src/plan/selector.h"
@@ -59,19 +61,27 @@ Status Communicator::open() {
     config.transports = "auto";
   }
   config.connectTimeout = env->connectTimeoutSec;
+  flight_ = std::make_shared<Flight>(params_.name, params_.cluster, params_.rank, params_.device);
+  config.heartbeat = heartbeatConfig(*env, params_.cluster, params_.rank, topology_.serverOf,
+                                     params_.settings.execTimeoutSec);
+  config.heartbeat.fromStart = !params_.isSubComm;
+  config.heartbeat.progress = [flight = flight_] {
+    return std::pair(flight->recorder->queuedCount(), flight->recorder->endedCount());
+  };
   HCCL_ASSIGN_OR_RETURN(links_, transport::makeLinks(config));
   context_ = std::make_unique<executor::Context>(params_.name, params_.rank, size(), params_.device,
-                                                 links_.get());
+                                                 links_.get(), flight_->recorder);
   context_->setExecTimeout(params_.settings.execTimeoutSec);
   alarm_ = std::make_shared<Alarm>();
   alarm_->links = links_.get();
   alarm_->context = context_.get();
-  context_->onFailure([alarm = alarm_](const Status& cause) {
-    reportAsyncError(cause);
+  context_->onFailure([alarm = alarm_, flight = flight_](const Status& cause) {
     alarm->spread(cause);
+    reportFailure(*flight, cause, alarm->exceptionLocations());
   });
   links_->onFailure([alarm = alarm_](uint32_t, const Status& cause) { alarm->raise(cause); });
   tasks_ = std::make_unique<executor::TaskPool>(*context_);
+  startStatusServer();
   return Status::ok();
 }
 
@@ -84,6 +94,15 @@ Status Communicator::usable() const {
   }
   if (context_->failed()) return context_->failure();
   return Status::ok();
+}
+
+// A rank that cannot be reached ends the communicator for all: whoever waits for this rank learns
+// whom it waited for.
+Status Communicator::connectPeers(const std::vector<uint32_t>& peers, transport::LinkKind kind) {
+  const Status status = context_->connect(peers, kind, linkDeadline());
+  if (status.isOk() || status.code() == HCCL_E_UNAVAIL) return status;
+  context_->fail(status);
+  return context_->failure();
 }
 
 Deadline Communicator::linkDeadline() const {
@@ -102,7 +121,7 @@ Result<const Communicator::CachedPlan*> Communicator::planFor(const plan::OpDesc
   CachedPlan cached;
   const plan::Schedule schedule = plan::compose(op, topology_, choice);
   const std::vector<uint32_t> peers = plan::peersOf(schedule, rank());
-  HCCL_RETURN_IF_ERROR(context_->connect(peers, transport::LinkKind::kCollective, linkDeadline()));
+  HCCL_RETURN_IF_ERROR(connectPeers(peers, transport::LinkKind::kCollective));
   auto lowered =
       std::make_shared<plan::Plan>(plan::lower(op, schedule, rank(), [this](uint32_t peer) {
         return context_->peer(peer).link->linkClass == transport::LinkClass::kMessage
@@ -110,6 +129,7 @@ Result<const Communicator::CachedPlan*> Communicator::planFor(const plan::OpDesc
                    : plan::PeerLink::kDirect;
       }));
   cached.plan = std::move(lowered);
+  cached.algorithm = lastingName(cached.plan->name);
   if (!choice.note.empty()) {
     HCCL_RUN_INFO("[ALG] {} of {}: {}", plan::opName(op.type), params_.name, choice.note);
   }
@@ -142,6 +162,10 @@ Status Communicator::collective(const CollectiveCall& call, runtime::Stream* str
     return s;
   }
   launch.sequence = context_->takeSequence();
+  launch.ticket = context_->recorder().queued(
+      {launch.sequence, call.count, call.root, static_cast<uint8_t>(call.type),
+       static_cast<uint8_t>(call.dataType), static_cast<uint8_t>(call.reduceOp),
+       static_cast<uint32_t>(runtime::streamId(stream)), cached->algorithm});
   Status queued = runtime::enqueue(stream, task);
   if (!queued.isOk()) {
     task->discard();
@@ -169,8 +193,7 @@ Status Communicator::transfers(const std::vector<executor::TransferItem>& items,
         std::to_string(own[0].size()) + " sends and " + std::to_string(own[1].size()) + " receives",
         "sendRecvInfo", "as many sends to the own rank as receives from it");
   }
-  HCCL_RETURN_IF_ERROR(
-      context_->connect(peers, transport::LinkKind::kPointToPoint, linkDeadline()));
+  HCCL_RETURN_IF_ERROR(connectPeers(peers, transport::LinkKind::kPointToPoint));
   executor::TransferTask* task = tasks_->transfer();
   for (size_t i = 0; i < own[0].size(); ++i) {
     const uint64_t bytes = own[0][i].count * reduce::typeSize(own[0][i].dataType);
@@ -182,13 +205,19 @@ Status Communicator::transfers(const std::vector<executor::TransferItem>& items,
     }
     task->selfCopies.push_back({own[0][i].buffer, own[1][i].buffer, bytes});
   }
+  uint64_t elements = 0;
   for (const executor::TransferItem& item : items) {
     if (item.peer == rank()) continue;
     executor::PointToPointPeer& pair = context_->pointToPoint(item.peer);
     executor::PairLane& lane = item.send ? pair.send : pair.receive;
     task->items.push_back(item);
+    elements += item.count;
     task->items.back().ticket = lane.tickets.fetch_add(1, std::memory_order_relaxed);
   }
+  task->ticket = context_->recorder().queued(
+      {0, elements, 0, HCCL_CMD_BATCH_SEND_RECV,
+       static_cast<uint8_t>(items.empty() ? HCCL_DATA_TYPE_INT8 : items[0].dataType),
+       HCCL_REDUCE_RESERVED, static_cast<uint32_t>(runtime::streamId(stream)), "pairs"});
   Status queued = runtime::enqueue(stream, task);
   if (!queued.isOk()) {
     task->discard();
@@ -199,6 +228,7 @@ Status Communicator::transfers(const std::vector<executor::TransferItem>& items,
 
 Status Communicator::shutdown() {
   if (closed_.exchange(true)) return Status::ok();
+  if (flight_ != nullptr) flight_->isClosed.store(true, std::memory_order_relaxed);
   if (links_ == nullptr) return Status::ok();
   links_->cancel();
   std::lock_guard lock(mutex_);

@@ -15,6 +15,7 @@
 #include "hccl/hccl_types.h"
 #include "src/base/env.h"
 #include "src/base/status.h"
+#include "src/communicator/flight.h"
 #include "src/executor/tasks.h"
 #include "src/plan/op.h"
 #include "src/plan/plan.h"
@@ -124,6 +125,9 @@ class Communicator {
   // peer's memory cannot be mapped.
   Result<std::byte*> peerPointer(uint32_t peer, uint64_t bufferRef, uint64_t bytes);
 
+  // Its operations and its state, for diagnosis.
+  std::shared_ptr<const Flight> flight() const { return flight_; }
+
   // The algorithm text of the last plan that was looked up for a type (tests, diagnosis); empty if
   // none.
   std::string lastAlgorithm(HcclCMDType type) const;
@@ -142,6 +146,7 @@ class Communicator {
     }
   };
   struct CachedPlan {
+    const char* algorithm = "";  // its name, which lasts
     std::shared_ptr<const plan::Plan> plan;
   };
 
@@ -162,6 +167,10 @@ class Communicator {
       std::lock_guard lock(mutex);
       if (links != nullptr) links->abort(cause);
     }
+    std::vector<std::string> exceptionLocations() {
+      std::lock_guard lock(mutex);
+      return links != nullptr ? links->exceptionLocations() : std::vector<std::string>();
+    }
     void disarm() {
       std::lock_guard lock(mutex);
       links = nullptr;
@@ -170,6 +179,7 @@ class Communicator {
   };
 
   Status usable() const;
+  Status connectPeers(const std::vector<uint32_t>& peers, transport::LinkKind kind);
   Deadline linkDeadline() const;
 
   CommunicatorParams params_;
@@ -178,6 +188,7 @@ class Communicator {
   std::unique_ptr<executor::Context> context_;
   std::unique_ptr<executor::TaskPool> tasks_;
   std::shared_ptr<Alarm> alarm_;
+  std::shared_ptr<Flight> flight_;
   mutable std::mutex mutex_;  // API calls on one communicator are ordered by it
   std::map<PlanKey, CachedPlan> plans_;
   std::array<std::shared_ptr<const plan::Plan>, 256> lastPlan_;

@@ -1,5 +1,6 @@
 #include "src/executor/context.h"
 
+#include "src/fault/culprit.h"
 #include "src/runtime/engine.h"
 
 namespace hccl::executor {
@@ -24,13 +25,14 @@ Status Staging::reserve(size_t bytes) {
 }
 
 Context::Context(std::string name, uint32_t rank, uint32_t rankCount, int32_t device,
-                 transport::Links* links)
+                 transport::Links* links, std::shared_ptr<Recorder> recorder)
     : name_(std::move(name)),
       rank_(rank),
       rankCount_(rankCount),
       device_(device),
       links_(links),
-      staging_(device) {
+      staging_(device),
+      recorder_(std::move(recorder)) {
   for (uint32_t r = 0; r < rankCount; ++r) {
     peers_.push_back(std::make_unique<Peer>());
     peers_.back()->rank = r;
@@ -69,12 +71,7 @@ void Context::endTurn() {
 }
 
 void Context::fail(const Status& reported) {
-  Status cause = reported;
-  if (cause.culprit() >= 0 && cause.text().find("culprit rank") == std::string::npos) {
-    cause = Status(cause.code(),
-                   cause.text() + " culprit rank " + std::to_string(cause.culprit()) + ".",
-                   cause.eiCode(), cause.culprit());
-  }
+  const Status cause = withCulprit(reported);
   {
     std::lock_guard lock(mutex_);
     if (!failure_.isOk()) return;

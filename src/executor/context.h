@@ -12,6 +12,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/status.h"
+#include "src/fault/recorder.h"
 #include "src/runtime/arena.h"
 #include "transport/transport.h"
 
@@ -53,6 +54,13 @@ struct Peer {
 
   // Of the operation that runs: where the peer's windows are in this process.
   bool entrySeen = false;
+  // The operation, as its number and 1, in which what the peer said is what this rank does; and in
+  // which it is not, with what it said.
+  uint64_t agreedIn = 0;
+  uint64_t differedIn = 0;
+  uint64_t saidSequence = 0;
+  uint64_t saidSignature = 0;
+  uint64_t saidCount = 0;
   bool inputStaged = false;
   bool outputStaged = false;
   std::byte* input = nullptr;
@@ -80,7 +88,8 @@ struct PointToPointPeer {
 class Context {
  public:
   Context(std::string name, uint32_t rank, uint32_t rankCount, int32_t device,
-          transport::Links* links);
+          transport::Links* links,
+          std::shared_ptr<Recorder> recorder = std::make_shared<Recorder>());
 
   const std::string& name() const { return name_; }
   uint32_t rank() const { return rank_; }
@@ -88,6 +97,7 @@ class Context {
   int32_t device() const { return device_; }
   transport::Links* links() const { return links_; }
   Staging& staging() { return staging_; }
+  Recorder& recorder() { return *recorder_; }
 
   // Makes the links of `peers`; afterwards peer(r) and pointToPoint(r) are complete. Called under
   // the communicator's API lock.
@@ -120,6 +130,7 @@ class Context {
   const int32_t device_;
   transport::Links* const links_;
   Staging staging_;
+  const std::shared_ptr<Recorder> recorder_;  // its readers may outlive this object
   std::vector<std::unique_ptr<Peer>> peers_;
   std::vector<std::unique_ptr<PointToPointPeer>> pairs_;
   uint64_t nextSequence_ = 0;

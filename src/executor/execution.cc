@@ -22,7 +22,9 @@ constexpr uint64_t kStagedBit = 1ULL << 62;
 constexpr uint64_t kPresentBit = 1ULL << 61;
 // Outputs of operations beyond the caches are written around them.
 constexpr uint64_t kStreamingBytes = 8ULL << 20;
-constexpr uint64_t kPollsBetweenClockReads = 64;
+// A sleeping thread polls some fifty times a second: looks must not be rarer than a few of its
+// polls.
+constexpr uint64_t kPollsBetweenClockReads = 8;
 
 uint64_t windowBlocks(BufferShape shape, uint32_t blocks) {
   return shape == BufferShape::kSingle ? 1 : blocks;
@@ -55,7 +57,10 @@ void Execution::begin(const Launch& launch) {
   idlePolls_ = 0;
   waitingSince_ = 0;
   brokenLink_ = BrokenLink();
+  suspicion_ = Suspicion();
   leftPeer_ = -1;
+  departures_ = 0;
+  hasAnnounced_ = false;
   waitingStep_ = nullptr;
   streaming_ = launch.outputBytes >= kStreamingBytes;
   status_ = prepare();
@@ -155,7 +160,9 @@ Poll Execution::advance() noexcept {
     status_ = context_.failure();
     return Poll::kDone;
   }
-  if (++idlePolls_ % kPollsBetweenClockReads == 0) {
+  if (suspicion_.isRaised && judgeSuspicion()) return Poll::kDone;
+  const bool news = newsOfDepartures();
+  if (++idlePolls_ % kPollsBetweenClockReads == 0 || news) {
     if (peerLeft()) {
       status_ = peerLeftError();
       return Poll::kDone;
@@ -164,10 +171,15 @@ Poll Execution::advance() noexcept {
       status_ = timeoutError();
       return Poll::kDone;
     }
+    if (waitingStep_ != nullptr) {
+      context_.recorder().waits(launch_->ticket, waitingStep_->peer,
+                                plan::stepName(waitingStep_->kind), waitingSince_);
+    }
     lookForStrangers();
     if (!status_.isOk()) return Poll::kDone;
   }
-  return Poll::kIdle;
+  // The second look at a peer that left comes at once.
+  return news && leftPeer_ >= 0 ? Poll::kProgress : Poll::kIdle;
 }
 
 // True when the lane has finished all iterations.
@@ -372,14 +384,14 @@ Execution::Outcome Execution::awaitStep(const Step& step, uint64_t c) {
 
 // The pair's first contact: compares the operation and learns where the peer's windows are.
 Execution::Outcome Execution::readEntry(Peer& peer) {
+  if (differs(peer)) return Outcome::kIdle;
   const transport::EntryLine& entry = peer.direct->theirs->entry[peer.operations & 1];
   if (entry.ordinal.load(std::memory_order_acquire) < peer.operations) return Outcome::kIdle;
   if (entry.signature != launch_->signature || entry.sequence != launch_->sequence ||
       entry.count != launch_->countFrom(peer.rank)) {
-    return failWith(
-        mismatchError(context_.name().c_str(), context_.rank(), peer.rank,
-                      {launch_->sequence, launch_->signature, launch_->countFrom(peer.rank)},
-                      {entry.sequence, entry.signature, entry.count}));
+    return suspect(peer.rank,
+                   {launch_->sequence, launch_->signature, launch_->countFrom(peer.rank)},
+                   {entry.sequence, entry.signature, entry.count});
   }
   const plan::Geometry& g = launch_->geometry;
   peer.slotBytes = entry.spare;
@@ -414,6 +426,7 @@ Execution::Outcome Execution::readEntry(Peer& peer) {
                            static_cast<int>(peer.rank)));
   }
   peer.entrySeen = true;
+  peer.agreedIn = launch_->sequence + 1;
   return Outcome::kDone;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "src/executor/broken_link.h"
@@ -50,9 +51,16 @@ class Execution {
   Outcome awaitStep(const plan::Step& step, uint64_t c);
   Outcome readEntry(Peer& peer);
   Outcome failWith(const Status& cause);
+  Outcome suspect(uint32_t rank, const Contact& mine, const Contact& theirs);
+  bool differs(const Peer& peer) const { return peer.differedIn == launch_->sequence + 1; }
+  bool judgeSuspicion();
+  bool announcedBy(uint32_t rank, Contact& contact) const;
+  bool voteOf(uint32_t rank, Contact& contact) const;
+  std::string arrivals() const;
   Status timeoutError() const;
   bool timedOut();
   bool peerLeft();
+  bool newsOfDepartures();
   Status peerLeftError() const;
   void lookForStrangers();
   bool contactOf(uint32_t rank, Contact& contact) const;
@@ -85,7 +93,17 @@ class Execution {
   uint64_t waitingSince_ = 0;
   uint32_t stranger_ = 0;  // rank that is looked at next
   BrokenLink brokenLink_;
-  int64_t leftPeer_ = -1;  // peer that has left, seen at the last look
+  // A rank that does something else than this one; who of both is at fault, the others tell.
+  struct Suspicion {
+    bool isRaised = false;
+    uint32_t rank = 0;
+    uint64_t sinceNs = 0;
+    Contact mine, theirs;
+  };
+  Suspicion suspicion_;
+  bool hasAnnounced_ = false;  // that it waits, to ranks that cannot see it
+  uint64_t departures_ = 0;    // of peers, that have been looked at
+  int64_t leftPeer_ = -1;      // peer that has left, seen at the last look
   const plan::Step* waitingStep_ = nullptr;
   Status status_;
 };

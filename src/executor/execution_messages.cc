@@ -47,7 +47,10 @@ void Execution::beginFrame(const Step& step, LaneState& lane, uint64_t bytes) {
 }
 
 Execution::Outcome Execution::messageStep(const Step& step, LaneState& lane) {
-  transport::MessageLink& link = *context_.peer(step.peer).message;
+  Peer& peer = context_.peer(step.peer);
+  transport::MessageLink& link = *peer.message;
+  // The link has given up its place in the stream of frames.
+  if (differs(peer)) return Outcome::kIdle;
   bool moved = false;
   uint64_t bytes = 0;
   while (lane.frameActive || nextPiece(step, lane, bytes)) {
@@ -57,9 +60,8 @@ Execution::Outcome Execution::messageStep(const Step& step, LaneState& lane) {
     if (io == Io::kMismatch) {
       const transport::FrameHeader& want = lane.receive.expected;
       const transport::FrameHeader& got = lane.receive.got;
-      return failWith(mismatchError(context_.name().c_str(), context_.rank(), step.peer,
-                                    {want.sequence, want.signature, want.count},
-                                    {got.sequence, got.signature, got.count}));
+      return suspect(step.peer, {want.sequence, want.signature, want.count},
+                     {got.sequence, got.signature, got.count});
     }
     if (io == Io::kFailed) {
       describeWait(step);
@@ -70,6 +72,7 @@ Execution::Outcome Execution::messageStep(const Step& step, LaneState& lane) {
       return io == Io::kProgress || moved ? Outcome::kProgress : Outcome::kIdle;
     }
     lane.frameActive = false;
+    if (step.kind == plan::StepKind::kTake) peer.agreedIn = launch_->sequence + 1;
     moved = true;
     ++lane.piece;
   }

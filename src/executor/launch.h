@@ -22,6 +22,7 @@ struct Launch {
   bool outputAliasesInput =
       false;  // in a way that forbids writing it before the input was read by all
   uint64_t sequence = 0;
+  uint64_t ticket = 0;  // of the flight recorder
   uint64_t signature = 0;
   uint64_t agreedCount = 0;  // carried to peers; AlltoAll operations carry the pair's count instead
   std::vector<uint64_t> inputCounts;

@@ -20,7 +20,7 @@ const char* reduceOpName(uint8_t op) {
 }
 
 Status mismatchError(const char* communicator, uint32_t localRank, uint32_t remoteRank,
-                     const Contact& local, const Contact& remote) {
+                     const Contact& local, const Contact& remote, int culprit) {
   const plan::Signature mine = plan::Signature::unpack(local.signature);
   const plan::Signature theirs = plan::Signature::unpack(remote.signature);
   std::string parameter;
@@ -55,7 +55,7 @@ Status mismatchError(const char* communicator, uint32_t localRank, uint32_t remo
   const std::string remoteText = fmt::format("{} (rank {})", remoteValue, remoteRank);
   return eiError(Ei::kInconsistent, HCCL_E_PARA,
                  {opText(mine.type), communicator, parameter, localText, remoteText},
-                 static_cast<int>(remoteRank));
+                 culprit == kNoRank ? static_cast<int>(remoteRank) : culprit);
 }
 
 }  // namespace hccl::executor

@@ -14,9 +14,10 @@ struct Contact {
   uint64_t count = 0;
 };
 
-// EI0005 with the first parameter that differs, both values and both ranks.
+// EI0005 with the first parameter that differs, both values and both ranks. `culprit`: the one of
+// both that is alone with what it does; kNoRank: the remote one.
 Status mismatchError(const char* communicator, uint32_t localRank, uint32_t remoteRank,
-                     const Contact& local, const Contact& remote);
+                     const Contact& local, const Contact& remote, int culprit = kNoRank);
 
 // The name of a data type or reduction as HCCL's logs print it.
 const char* dataTypeName(uint8_t type);

@@ -36,6 +36,7 @@ Poll CollectiveTask::advance() noexcept {
 }
 
 void CollectiveTask::retire() noexcept {
+  context_.recorder().ended(launch.ticket, ended_ && status_.isOk());
   if (!ended_ && !context_.failed()) {
     // Thrown away by its stream: the order of the communicator's operations is broken for good.
     context_.fail(Status(HCCL_E_UNAVAIL, "an operation was aborted with its stream"));
@@ -80,6 +81,7 @@ Poll TransferTask::advance() noexcept {
   if (++idlePolls_ % kPollsBetweenClockReads == 0) {
     const uint64_t now = monotonicNs();
     if (waitingSince_ == 0) waitingSince_ = now;
+    recordWait();
     const double limit = context_.execTimeout();
     if (limit > 0 && static_cast<double>(now - waitingSince_) * 1e-9 > limit) {
       status_ = timeoutError();
@@ -88,6 +90,14 @@ Poll TransferTask::advance() noexcept {
     }
   }
   return Poll::kIdle;
+}
+
+void TransferTask::recordWait() const {
+  for (const Transfer& transfer : transfers_) {
+    if (transfer.done()) continue;
+    return context_.recorder().waits(ticket, transfer.peer(),
+                                     transfer.isSend() ? "Send" : "Receive", waitingSince_);
+  }
 }
 
 Status TransferTask::timeoutError() const {
@@ -105,6 +115,7 @@ Status TransferTask::timeoutError() const {
 }
 
 void TransferTask::retire() noexcept {
+  context_.recorder().ended(ticket, status_.isOk());
   bool unfinished = !begun_;
   for (const Transfer& transfer : transfers_) unfinished = unfinished || !transfer.done();
   if (unfinished && !context_.failed()) {

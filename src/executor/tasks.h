@@ -44,6 +44,7 @@ class TransferTask final : public runtime::Task {
   TransferTask(Context& context, TaskPool& pool) : context_(context), pool_(pool) {}
 
   std::vector<TransferItem> items;  // filled in before the task is enqueued
+  uint64_t ticket = 0;              // of the flight recorder
   // Copies between a rank's own sends and receives: from, to, bytes.
   struct SelfCopy {
     const std::byte* from;
@@ -61,6 +62,7 @@ class TransferTask final : public runtime::Task {
  private:
   friend class TaskPool;
   Status timeoutError() const;
+  void recordWait() const;
   Context& context_;
   TaskPool& pool_;
   std::vector<Transfer> transfers_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "src/base/log.h"
+#include "src/fault/culprit.h"
 #include "src/fault/ei_errors.h"
 
 namespace hccl {
@@ -42,15 +43,18 @@ void logError(const Status& status, std::string_view keywords, const char* file,
 
 }  // namespace
 
-void reportError(const Status& status, std::string_view keywords, const char* file, int line) {
-  if (status.isOk()) return;
+void reportError(const Status& reported, std::string_view keywords, const char* file, int line) {
+  if (reported.isOk()) return;
+  const Status status = withCulprit(reported);
   logError(status, keywords, file, line);
   ThreadErrors* errors = threadErrors();
   if (errors != nullptr && errors->unread.empty()) errors->unread = screenText(status);
 }
 
-void reportAsyncError(const Status& status, std::string_view keywords, const char* file, int line) {
-  if (status.isOk()) return;
+void reportAsyncError(const Status& reported, std::string_view keywords, const char* file,
+                      int line) {
+  if (reported.isOk()) return;
+  const Status status = withCulprit(reported);
   logError(status, keywords, file, line);
   if (asyncError.load(std::memory_order_relaxed) != nullptr) return;
   auto text = std::make_unique<std::string>(screenText(status));

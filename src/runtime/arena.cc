@@ -10,10 +10,10 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <map>
 #include <mutex>
 
+#include "src/base/system_error.h"
 #include "src/fault/ei_errors.h"
 #include "src/runtime/alias_table.h"
 #include "src/runtime/arena_space.h"
@@ -60,10 +60,6 @@ uint64_t arenaSize() {
 
 Status outOfMemory(size_t bytes) {
   return eiError(Ei::kDeviceMemory, HCCL_E_OOM, {std::to_string(bytes)});
-}
-
-Status systemError(const char* what) {
-  return Status(HCCL_E_SYSCALL, fmt::format("{} failed: {}", what, std::strerror(errno)));
 }
 
 }  // namespace
@@ -115,16 +111,16 @@ struct ArenaBuilder {
     if (size == 0) return outOfMemory(kPage);
     const int fd = ::memfd_create(fmt::format("hccl-device-{}", device).c_str(),
                                   MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0) return systemError("memfd_create");
+    if (fd < 0) return systemCallError("memfd_create", errno);
     if (::ftruncate(fd, static_cast<off_t>(size)) != 0 ||
         ::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
-      Status status = systemError("sizing the device memory");
+      Status status = systemCallError("sizing the device memory", errno);
       ::close(fd);
       return status;
     }
     void* base = mapAligned(fd, size);
     if (base == MAP_FAILED) {
-      Status status = systemError("mapping the device memory");
+      Status status = systemCallError("mapping the device memory", errno);
       ::close(fd);
       return status;
     }

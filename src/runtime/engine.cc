@@ -12,11 +12,11 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 
 #include "src/base/env.h"
 #include "src/base/log.h"
+#include "src/base/system_error.h"
 #include "src/runtime/engine_core.h"
 #include "src/runtime/futex.h"
 #include "src/runtime/process_state.h"
@@ -26,10 +26,6 @@ namespace {
 
 constexpr long kTickNs = 1'000'000;
 constexpr size_t kPage = 4096;
-
-Status systemError(const char* what) {
-  return Status(HCCL_E_SYSCALL, fmt::format("{} failed: {}", what, std::strerror(errno)));
-}
 
 }  // namespace
 
@@ -44,12 +40,13 @@ Status EngineCore::open() {
   eventFd_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   timerFd_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   pageFd_.reset(::memfd_create("hccl-doorbell", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!epollFd_ || !eventFd_ || !timerFd_ || !pageFd_) return systemError("opening the engine");
-  if (::ftruncate(pageFd_.get(), kPage) != 0) return systemError("ftruncate");
+  if (!epollFd_ || !eventFd_ || !timerFd_ || !pageFd_)
+    return systemCallError("opening the engine", errno);
+  if (::ftruncate(pageFd_.get(), kPage) != 0) return systemCallError("ftruncate", errno);
   ::fcntl(pageFd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   void* page =
       ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, pageFd_.get(), 0);
-  if (page == MAP_FAILED) return systemError("mmap of the doorbell page");
+  if (page == MAP_FAILED) return systemCallError("mmap of the doorbell page", errno);
   ::madvise(page, kPage, MADV_DONTFORK);
   ::madvise(page, kPage, MADV_DONTDUMP);
   sleepersWord_ = new (page) std::atomic<uint32_t>(0);
@@ -57,7 +54,7 @@ Status EngineCore::open() {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
   if (::epoll_ctl(epollFd_.get(), EPOLL_CTL_ADD, eventFd_.get(), &event) != 0) {
-    return systemError("epoll_ctl");
+    return systemCallError("epoll_ctl", errno);
   }
   for (const UniqueFd* fd : {&epollFd_, &eventFd_, &timerFd_, &pageFd_}) {
     closeInForkedChild(fd->get());

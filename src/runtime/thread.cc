@@ -5,6 +5,8 @@
 
 #include <system_error>
 
+#include "src/base/system_error.h"
+
 namespace hccl::runtime {
 
 Result<Thread> Thread::start(const std::string& name, std::function<void()> body) {
@@ -18,8 +20,7 @@ Result<Thread> Thread::start(const std::string& name, std::function<void()> body
     made.thread_ = std::thread(std::move(body));
     pthread_setname_np(made.thread_.native_handle(), name.substr(0, 15).c_str());
   } catch (const std::system_error& error) {
-    status = Status(HCCL_E_SYSCALL,
-                    "thread '" + name + "' could not be started: " + std::string(error.what()));
+    status = threadStartError("thread " + name, error.code().value());
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!status.isOk()) return status;

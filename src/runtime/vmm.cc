@@ -4,10 +4,10 @@
 #include <sys/mman.h>
 
 #include <cerrno>
-#include <cstring>
 #include <map>
 #include <mutex>
 
+#include "src/base/system_error.h"
 #include "src/runtime/alias_table.h"
 #include "src/runtime/arena.h"
 #include "src/runtime/handle_table.h"
@@ -50,10 +50,6 @@ bool isLegal(size_t bytes) {
   return bytes != 0 && bytes % kGranularity == 0 && bytes <= (size_t{1} << 46);
 }
 
-Status systemError(const char* what) {
-  return Status(HCCL_E_SYSCALL, fmt::format("{} failed: {}", what, std::strerror(errno)));
-}
-
 uintptr_t numberOf(const void* address) {
   return reinterpret_cast<uintptr_t>(address);
 }
@@ -89,7 +85,7 @@ Result<void*> reserveAddress(size_t bytes, void* expected) {
     if (got != MAP_FAILED) ::munmap(got, bytes);
   }
   void* room = ::mmap(nullptr, bytes + kGranularity, PROT_NONE, kFlags, -1, 0);
-  if (room == MAP_FAILED) return systemError("reserving addresses");
+  if (room == MAP_FAILED) return systemCallError("reserving addresses", errno);
   const uintptr_t start = (numberOf(room) + kGranularity - 1) & ~(uintptr_t{kGranularity} - 1);
   const size_t before = start - numberOf(room);
   if (before != 0) ::munmap(room, before);
@@ -157,7 +153,7 @@ Status mapPhysical(void* address, size_t bytes, void* handle) {
   void* mapped =
       ::mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED,
              physical->arena->fd(), static_cast<off_t>(physical->offset));
-  if (mapped == MAP_FAILED) return systemError("mapping memory");
+  if (mapped == MAP_FAILED) return systemCallError("mapping memory", errno);
   ::madvise(mapped, bytes, MADV_DONTDUMP);
   ::madvise(mapped, bytes, MADV_DONTFORK);
   addAlias(numberOf(address), bytes, physical->arena, physical->offset);
@@ -174,7 +170,7 @@ Status unmapPhysical(void* address) {
   removeAlias(it->first);
   void* empty = ::mmap(address, it->second.bytes, PROT_NONE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  if (empty == MAP_FAILED) return systemError("unmapping memory");
+  if (empty == MAP_FAILED) return systemCallError("unmapping memory", errno);
   if (Physical* physical = s.physical.find(it->second.handle)) --physical->mappings;
   s.mapped.erase(it);
   return Status::ok();

@@ -94,6 +94,19 @@ TEST(Gathering, ALeaderBringsItsGroup) {
   EXPECT_EQ(gathering.add(failed).culprit(), 3);
 }
 
+// Whoever comes first sets the measure; whether it is right, the others tell.
+TEST(Gathering, TheRankThatIsAloneIsAtFault) {
+  Gathering gathering;
+  ASSERT_TRUE(gathering.add(joinOf(2, 5)).isOk());  // wrong: there are four
+  const Status dispute = gathering.add(joinOf(0, 4));
+  ASSERT_EQ(dispute.code(), HCCL_E_PARA);
+  ASSERT_TRUE(gathering.isDisputed());
+  EXPECT_EQ(gathering.verdict(dispute).culprit(), 0);  // one against one
+  gathering.claim(joinOf(1, 4));
+  EXPECT_EQ(gathering.verdict(dispute).culprit(), 2);
+  EXPECT_THAT(gathering.verdict(dispute).text(), HasSubstr("joins with 4 ranks"));
+}
+
 TEST(Gathering, AbsurdCountsAreRefused) {
   for (const JoinRecord& record : {joinOf(0, 0), joinOf(0, 0xFFFFFFFF), joinOf(0, 2, 3, 0),
                                    joinOf(0, 2, 0, 0), joinOf(0, 2, 2, 2)}) {
