@@ -69,7 +69,10 @@ Result<RankInfo> describeSelf(uint32_t rank, uint32_t deviceId, const Environmen
   info.hostIp =
       nic.ip.isV6() && nic.ip.isLinkLocal() ? nic.ip.toStringWithIfname() : nic.ip.toString();
   info.serverId = info.hostIp;
-  if (!environment.logicSuperPodId.empty()) info.serverId += "_" + environment.logicSuperPodId;
+  if (!environment.logicSuperPodId.empty()) {
+    info.serverId += "_" + environment.logicSuperPodId;
+    info.superPodId = environment.logicSuperPodId;
+  }
   info.hostNic = true;
   return info;
 }

@@ -21,17 +21,41 @@ constexpr uint64_t kCounts[] = {0, 1, 7, 1000, 65537, 0};
 constexpr uint8_t kLargeCount = 5;
 constexpr uint64_t kLargeBytes = 3ULL << 20;
 
+// Classes of collectives, for what an algorithm does.
+enum : uint8_t {
+  kReducing = 1,  // AllReduce
+  kRooted = 2,    // Reduce
+  kScattering = 4,
+  kGathering = 8,
+  kBroadcasting = 16,
+  kFromRoot = 32,  // Scatter
+  kExchanging = 64,
+  kExchangingParts = 128,  // with lengths of their own
+};
+
 struct Algorithm {
   const char* name;
   const char* config;
+  uint8_t does;  // where it can be asked for
 };
-enum : uint8_t { kDefault, kRing, kNhr, kPairwise, kFullMesh, kStrict };
-constexpr Algorithm kAlgorithms[] = {{"default", ""},
-                                     {"ring", "level0:null;level1:ring"},
-                                     {"NHR", "level0:null;level1:NHR"},
-                                     {"pairwise", "level0:null;level1:pairwise"},
-                                     {"fullmesh", "level0:null;level1:fullmesh"},
-                                     {"strict", ""}};
+constexpr uint8_t kAllReductions = kReducing | kRooted | kScattering;
+constexpr uint8_t kEverything = kAllReductions | kGathering | kBroadcasting | kFromRoot;
+enum : uint8_t { kDefault, kStrict = 5 };
+constexpr Algorithm kAlgorithms[] = {
+    {"default", "", 255},
+    {"ring", "level0:null;level1:ring", kEverything & ~kBroadcasting},
+    {"NHR", "level0:null;level1:NHR", kEverything},
+    {"pairwise", "level0:null;level1:pairwise", kExchanging | kExchangingParts},
+    {"fullmesh", "level0:null;level1:fullmesh", kExchanging | kExchangingParts},
+    {"strict", "", kAllReductions},
+    {"NB", "level0:null;level1:NB", kEverything},
+    {"H-D_R", "level0:null;level1:H-D_R", kEverything & ~kFromRoot},
+    {"NHR_V1", "level0:null;level1:NHR_V1", kEverything & ~(kFromRoot | kRooted)},
+    {"star", "level0:null;level1:star", kEverything & ~kScattering},
+    {"doubling", "level0:null;level1:doubling", kReducing},
+    {"doubletree", "level0:null;level1:doubletree", kRooted | kBroadcasting},
+    {"bruck", "level0:null;level1:bruck", kExchanging},
+    {"groupedmesh", "level0:null;level1:groupedmesh", kExchanging | kExchangingParts}};
 
 constexpr const char* kFactorNames[kFactors] = {"",          "type", "op",     "place",
                                                 "count",     "root", "ranks",  "launch",
@@ -71,32 +95,39 @@ std::string valueName(Factor factor, uint8_t value) {
   }
 }
 
-bool isAllToAll(Collective c) {
-  return c == Collective::kAllToAll || c == Collective::kAllToAllV || c == Collective::kAllToAllVC;
-}
-bool isPointToPoint(Collective c) {
-  return c == Collective::kSendRecv || c == Collective::kBatchSendRecv;
-}
 bool hasRoot(Collective c) {
   return c == Collective::kReduce || c == Collective::kBroadcast || c == Collective::kScatter;
 }
 
-bool algorithmFits(const TestCase& c) {
-  const Collective collective = c.collective();
-  switch (c.factor[kAlgorithm]) {
-    case kDefault:
-      return true;
-    case kRing:
-      return !isAllToAll(collective) && !isPointToPoint(collective) &&
-             collective != Collective::kBarrier && collective != Collective::kBroadcast;
-    case kNhr:
-      return !isAllToAll(collective) && !isPointToPoint(collective) &&
-             collective != Collective::kBarrier;
-    case kStrict:
-      return c.reduces();
+uint8_t classOf(Collective c) {
+  switch (c) {
+    case Collective::kAllReduce:
+      return kReducing;
+    case Collective::kReduce:
+      return kRooted;
+    case Collective::kReduceScatter:
+    case Collective::kReduceScatterV:
+      return kScattering;
+    case Collective::kAllGather:
+    case Collective::kAllGatherV:
+      return kGathering;
+    case Collective::kBroadcast:
+      return kBroadcasting;
+    case Collective::kScatter:
+      return kFromRoot;
+    case Collective::kAllToAll:
+      return kExchanging;
+    case Collective::kAllToAllV:
+    case Collective::kAllToAllVC:
+      return kExchangingParts;
     default:
-      return isAllToAll(collective);
+      return 0;
   }
+}
+
+bool algorithmFits(const TestCase& c) {
+  return c.factor[kAlgorithm] == kDefault ||
+         (kAlgorithms[c.factor[kAlgorithm]].does & classOf(c.collective())) != 0;
 }
 
 bool placeFits(const TestCase& c) {

@@ -178,6 +178,7 @@ TEST_F(TableRendezvous, DescribeSelf) {
   EXPECT_EQ(self->deviceId, 5u);
   EXPECT_EQ(self->hostIp, "127.0.0.1");
   EXPECT_EQ(self->serverId, "127.0.0.1_lp");
+  EXPECT_EQ(self->superPodId, "lp");
   EXPECT_TRUE(self->hostNic);
 }
 
