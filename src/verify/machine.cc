@@ -135,14 +135,9 @@ bool Machine::load(uint32_t r, uint32_t index, uint64_t c, const Place& place,
 
 bool Machine::store(uint32_t r, uint32_t index, uint64_t c, const Place& place,
                     const std::vector<Piece>& pieces) {
-  if (!map(r).inside(place)) {
-    (void)fail(Fault::kPlace, r, index, c, placeText(place), "a place inside of its buffer",
+  if (!map(r).writable(place)) {
+    (void)fail(Fault::kPlace, r, index, c, placeText(place), "a place inside of output or staging",
                "one that reaches beyond it");
-    return false;
-  }
-  if (map(r).separate() && place.space == kInputSpace) {
-    (void)fail(Fault::kPlace, r, index, c, placeText(place), "a write to output or staging",
-               "a write to the caller's input");
     return false;
   }
   rank_[place.rank].spaces[place.space].write(place.begin, pieces);

@@ -69,12 +69,12 @@ std::string placeText(const Place& place) {
 }
 
 MemoryMap::MemoryMap(const World& world, Placement placement)
-    : world_(world), placement_(placement), layouts_(world.ranks) {
+    : world_(world), layouts_(world.ranks) {
   for (uint32_t r = 0; r < world.ranks; ++r) {
     Layout& layout = layouts_[r];
     const Plan& p = world.plans[r];
     const Geometry& g = world.geometry[r];
-    place(r, layout);
+    place(r, placement, layout);
     const bool varying = plan::hasVaryingBlocks(world.op.type);
     const bool staged = placement.windows == Windows::kStaged ||
                         (placement.windows == Windows::kMixed && r % 2 == 1);
@@ -97,7 +97,7 @@ MemoryMap::MemoryMap(const World& world, Placement placement)
 }
 
 // The caller's buffers. In place, both are in the input's space.
-void MemoryMap::place(uint32_t r, Layout& layout) const {
+void MemoryMap::place(uint32_t r, Placement placement, Layout& layout) const {
   const Plan& p = world_.plans[r];
   const Geometry& g = world_.geometry[r];
   const bool root = r == world_.op.root;
@@ -105,7 +105,7 @@ void MemoryMap::place(uint32_t r, Layout& layout) const {
   layout.hasOutput = world_.op.type != HCCL_CMD_REDUCE || root;
   layout.input = {r, kInputSpace, 0, extent(g, false, p.inputShape, r)};
   layout.output = {r, kOutputSpace, 0, extent(g, true, p.outputShape, r)};
-  if (placement_.overlap == Overlap::kSeparate) return;
+  if (placement.overlap == Overlap::kSeparate) return;
   layout.output.space = kInputSpace;
   const bool inputIsPart = p.inputShape == BufferShape::kSingle;
   const bool outputIsPart = p.outputShape == BufferShape::kSingle;
@@ -175,12 +175,18 @@ Place MemoryMap::operand(uint32_t rank, uint32_t owner, const plan::Ref& ref, ui
 
 bool MemoryMap::inside(const Place& place) const {
   const Layout& layout = layouts_[place.rank];
+  const Place& in = layout.input;
+  const bool input = layout.hasInput && place.space == in.space && in.begin <= place.begin &&
+                     place.end() <= in.end();
+  return input || writable(place);
+}
+
+bool MemoryMap::writable(const Place& place) const {
+  const Layout& layout = layouts_[place.rank];
   if (place.space >= kSlot0) return place.end() <= layout.slotElements;
-  const auto holds = [&](const Place& buffer, bool present) {
-    return present && buffer.space == place.space && buffer.begin <= place.begin &&
-           place.end() <= buffer.end();
-  };
-  return holds(layout.input, layout.hasInput) || holds(layout.output, layout.hasOutput);
+  const Place& out = layout.output;
+  return layout.hasOutput && place.space == out.space && out.begin <= place.begin &&
+         place.end() <= out.end();
 }
 
 }  // namespace hccl::verify

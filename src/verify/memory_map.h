@@ -58,11 +58,12 @@ class MemoryMap {
   }
   // Elements of a staging slot in all, and of a space before anything is written.
   uint64_t slotElements(uint32_t rank) const { return layouts_[rank].slotElements; }
-  bool separate() const { return placement_.overlap == Overlap::kSeparate; }
   // Where the caller's buffers begin, with all blocks.
   Place buffer(uint32_t rank, bool output) const;
   // The interval that lies within its buffer or staging area entirely.
   bool inside(const Place& place) const;
+  // Likewise, and it may be written: of the caller's memory only the output.
+  bool writable(const Place& place) const;
 
  private:
   struct Layout {
@@ -76,10 +77,9 @@ class MemoryMap {
     uint64_t scratch = 0;
     uint64_t slotElements = 0;
   };
-  void place(uint32_t rank, Layout& layout) const;
+  void place(uint32_t rank, Placement placement, Layout& layout) const;
 
   const World& world_;
-  Placement placement_;
   std::vector<Layout> layouts_;
 };
 
