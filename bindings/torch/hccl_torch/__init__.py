@@ -1,0 +1,48 @@
+"""The c10d backend "hccl": import this module, then torch.distributed.init_process_group("hccl").
+
+All tensors are CPU tensors. Ranks of one host need different devices: the launcher's local rank, or
+the rank, or the environment variable HCCL_TORCH_DEVICE.
+"""
+import atexit
+
+import torch
+import torch.distributed as dist
+
+from . import _C
+from ._C import HcclError
+
+__all__ = ["HcclError", "arena"]
+
+
+class arena:
+    """Context in which new CPU tensors of `least_bytes` or more lie in device memory.
+
+    Ranks of one server read such tensors where they lie, without a staging copy. Children made by fork
+    cannot read them: data sets for DataLoader workers do not belong there. Needs a process group.
+    """
+
+    def __init__(self, least_bytes=1 << 16):
+        self.least_bytes = least_bytes
+
+    def __enter__(self):
+        _C.use_arena(self.least_bytes)
+        return self
+
+    def __exit__(self, *_):
+        _C.use_arena(0)
+
+
+def _create(options, _group_options=None):
+    return _C.create(options)
+
+
+def _register():
+    keywords = {"extended_api": True}
+    if int(torch.__version__.split(".")[0]) >= 2:
+        keywords["devices"] = ["cpu"]
+    dist.Backend.register_backend("hccl", _create, **keywords)
+
+
+_register()
+# Threads of the groups may run callbacks in Python: they end before the interpreter does.
+atexit.register(_C.shutdown)

@@ -1,0 +1,52 @@
+#include "allocator.h"
+
+#include <ATen/ATen.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/CPUAllocator.h>
+
+#include <atomic>
+
+#include "runtime.h"
+
+#include "error.h"
+
+namespace hccl_torch {
+namespace {
+
+std::atomic<size_t> least{0};
+
+void freeInArena(void* memory) {
+  // A child of fork has no device memory: there is nothing to give back.
+  if (!isForkedChild()) (void)aclrtFree(memory);
+}
+
+// Large blocks from the device, all others from the allocator that was there before.
+class ArenaAllocator : public c10::Allocator {
+ public:
+  explicit ArenaAllocator(c10::Allocator* usual) : usual_(usual) {}
+
+  c10::DataPtr allocate(size_t bytes) const override {
+    const size_t limit = least.load(std::memory_order_relaxed);
+    if (limit == 0 || bytes < limit || isForkedChild()) return usual_->allocate(bytes);
+    useDevice();
+    void* memory = nullptr;
+    check(aclrtMalloc(&memory, bytes, ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
+    return {memory, memory, &freeInArena, c10::Device(c10::DeviceType::CPU)};
+  }
+  // Storage may be resized by whoever knows this function: blocks have different ones.
+  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
+
+ private:
+  c10::Allocator* const usual_;
+};
+
+}  // namespace
+
+void useArena(size_t leastBytes) {
+  static auto* allocator = new ArenaAllocator(c10::GetAllocator(c10::DeviceType::CPU));
+  if (leastBytes > 0) useDevice();
+  least = leastBytes;
+  c10::SetAllocator(c10::DeviceType::CPU, allocator);
+}
+
+}  // namespace hccl_torch
