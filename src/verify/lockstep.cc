@@ -21,10 +21,11 @@ class Lockstep {
         ranks_(ranks),
         symmetry_(symmetry),
         network_(std::move(network)),
-        lanes_(plan.lanes, Times(ranks, 0)),
+        width_(network_.uniform() ? 1 : ranks),
+        lanes_(plan.lanes, Times(width_, 0)),
         lastUse_(plan.steps.size(), 0),
         ends_(plan.steps.size()),
-        order_(ranks) {
+        order_(width_) {
     std::iota(order_.begin(), order_.end(), 0U);
   }
 
@@ -35,7 +36,7 @@ class Lockstep {
     }
     for (uint32_t s = 0; s < plan_.steps.size() && result_.error.empty(); ++s) runStep(s);
     result_.firstEnd = 1e300;
-    for (uint32_t r = 0; r < ranks_; ++r) {
+    for (uint32_t r = 0; r < width_; ++r) {
       double end = 0;
       for (const Times& lane : lanes_) end = std::max(end, lane[r]);
       result_.seconds = std::max(result_.seconds, end);
@@ -56,7 +57,7 @@ class Lockstep {
     for (uint32_t i = 0; i < waits(step); ++i) {
       const uint32_t dep = plan_.deps[step.dep + i];
       const Times& end = ends_[dep];
-      for (uint32_t r = 0; r < ranks_; ++r) time[r] = std::max(time[r], end[r]);
+      for (uint32_t r = 0; r < width_; ++r) time[r] = std::max(time[r], end[r]);
       if (lastUse_[dep] == s) giveBack(std::move(ends_[dep]));
     }
     uint64_t elements = 0;
@@ -93,7 +94,7 @@ class Lockstep {
       const uint32_t to = renamed(symmetry_, step.peer, r, ranks_);
       const Network::Transfer transfer = network_.send(r, to, bytes, time[r]);
       time[r] = transfer.sent;
-      arrived[to] = transfer.arrived;
+      arrived[width_ == 1 ? 0 : to] = transfer.arrived;
     }
     result_.transfers += ranks_;
     channels_[step.peer].push_back(std::move(arrived));
@@ -107,7 +108,7 @@ class Lockstep {
       result_.error = "a rank waits for ever";
       return;
     }
-    for (uint32_t r = 0; r < ranks_; ++r) time[r] = std::max(time[r], waiting.front()[r]);
+    for (uint32_t r = 0; r < width_; ++r) time[r] = std::max(time[r], waiting.front()[r]);
     giveBack(std::move(waiting.front()));
     waiting.pop_front();
   }
@@ -115,7 +116,7 @@ class Lockstep {
   // Arrays come and go with every step: they are used again, since fresh pages cost more than what
   // is written to them.
   Times fresh() {
-    if (spare_.empty()) return Times(ranks_);
+    if (spare_.empty()) return Times(width_);
     Times times = std::move(spare_.back());
     spare_.pop_back();
     return times;
@@ -127,6 +128,9 @@ class Lockstep {
   const uint32_t ranks_;
   const Symmetry symmetry_;
   Network network_;
+  // Where all links are alike and none is shared, all ranks do the same at the same time: one is
+  // enough.
+  const uint32_t width_;
   std::vector<Times> lanes_;
   std::vector<uint32_t> lastUse_;
   std::vector<Times> ends_;  // of steps that others wait for

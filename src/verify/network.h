@@ -50,6 +50,11 @@ class Network {
     return serverOf_[a] == serverOf_[b] ? spec_.inside : spec_.between;
   }
   double gamma() const { return spec_.gamma; }
+  // All pairs of ranks have the same link, and none is shared.
+  bool uniform() const {
+    const size_t servers = upOut_.size();
+    return spec_.port == 0 && spec_.uplink == 0 && (servers == 1 || servers == portOut_.size());
+  }
   bool sharesUplinks() const { return spec_.uplink > 0; }
 
  private:
