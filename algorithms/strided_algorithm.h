@@ -10,9 +10,7 @@ namespace hccl::algorithms {
 
 class StridedAlgorithm : public plan::StageAlgorithm {
  public:
-  bool supports(StageOp op) const override {
-    return op != StageOp::kAllToAll;
-  }
+  bool supports(StageOp op) const override { return op != StageOp::kAllToAll; }
   bool supportsOneShot(StageOp op) const override {
     return op == StageOp::kAllReduce || op == StageOp::kBroadcast || op == StageOp::kReduce;
   }

@@ -66,8 +66,8 @@ using Groups = std::vector<std::vector<uint32_t>>;
 struct Wanted {
   std::vector<StageOp> ops;  // that the algorithm has to do there
   size_t members = 1;
-  bool equalBlocks = true;          // all pairs' blocks of an AlltoAll have one length
-  const Groups* groups = nullptr;   // of the level below; nullptr: nothing can span levels here
+  bool equalBlocks = true;         // all pairs' blocks of an AlltoAll have one length
+  const Groups* groups = nullptr;  // of the level below; nullptr: nothing can span levels here
   bool does(StageOp op) const { return ops.size() == 1 && ops[0] == op; }
 };
 
@@ -79,8 +79,7 @@ bool fits(const AlgorithmRow* candidate, const Wanted& w) {
     return false;
   }
   return std::all_of(w.ops.begin(), w.ops.end(), [&](StageOp op) {
-    return algorithm.supports(op) &&
-           algorithm.supportsSize(op, static_cast<uint32_t>(w.members));
+    return algorithm.supports(op) && algorithm.supportsSize(op, static_cast<uint32_t>(w.members));
   });
 }
 
@@ -232,11 +231,10 @@ class Selection {
     if (op_ == StageOp::kAllToAll) {
       byDefault = defaultAllToAll(w, oneServer, bytes_);
     } else if (!oneServer) {
-      byDefault = topology_.uniform() ? defaultAtTop(w, bytes_)
-                                      : firstThatFits(w, {ringRow(), nhrRow()});
+      byDefault =
+          topology_.uniform() ? defaultAtTop(w, bytes_) : firstThatFits(w, {ringRow(), nhrRow()});
     }
-    choice_.level0 =
-        config_.flat || !oneServer ? configured(level1_, w, byDefault) : byDefault;
+    choice_.level0 = config_.flat || !oneServer ? configured(level1_, w, byDefault) : byDefault;
     choice_.oneShot0 = oneShot(choice_.level0, op_, bytes_);
   }
 
