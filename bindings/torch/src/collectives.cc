@@ -366,7 +366,7 @@ WorkPtr ProcessGroupHccl::reduceParts(const Call& call, const Tensors& inputs,
   }
   const bool converts = plan.wire != output.scalar_type();
   const at::Tensor wireFrom = converts ? from.flat().to(plan.wire) : from.flat();
-  const at::Tensor wireTo = converts ? at::empty({output.numel()}, wireFrom.options()) : to.flat();
+  const at::Tensor wireTo = converts ? at::empty(to.flat().sizes(), wireFrom.options()) : to.flat();
   return launch(
       call, inputs, {output}, {from.flat(), to.flat(), wireFrom, wireTo},
       [plan, to, wireTo, converts, size = size_] {
