@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -27,6 +28,8 @@ struct Layout {
 };
 
 std::string rankTable(const Layout& layout) {
+  // Programs that run at the same time do not meet.
+  const uint32_t base = 17300 + static_cast<uint32_t>(::getpid()) % 1500 * 8;
   std::ostringstream text;
   text << R"({"status":"completed","version":")" << (layout.superPods.empty() ? "1.0" : "1.2")
        << R"(","server_count":")" << layout.servers.size() << R"(","server_list":[)";
@@ -36,7 +39,7 @@ std::string rankTable(const Layout& layout) {
          << R"(","host_ip":"127.0.0.1","device":[)";
     for (uint32_t d = 0; d < layout.servers[s]; ++d, ++rank) {
       text << (d == 0 ? "" : ",") << R"({"device_id":")" << rank << R"(","super_device_id":")"
-           << rank << R"(","device_port":")" << 17300 + rank << R"(","rank_id":")" << rank
+           << rank << R"(","device_port":")" << base + rank << R"(","rank_id":")" << rank
            << R"("})";
     }
     text << "]}";
@@ -85,11 +88,31 @@ void operations(Rank& rank, HcclComm comm, Session& session, uint64_t block) {
   check(out.data(), expected.data(), all, "Broadcast");
 }
 
+// The log of this process names the algorithm that ran.
+bool logNames(const std::string& algorithm) {
+  const char* folder = std::getenv("ASCEND_PROCESS_LOG_PATH");
+  if (folder == nullptr) return false;
+  const std::string pid = std::to_string(::getpid());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file() || entry.path().string().find(pid) == std::string::npos) continue;
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);) {
+      if (line.find("tag[AllReduce_") != std::string::npos &&
+          line.find("AlgType(level 0-1-2):[" + algorithm + "]") != std::string::npos) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// algorithms: "HCCL_ALGO>name of what runs an AllReduce" and more, with + between.
 const RegisterBody body("levels", [](Rank& rank) {
   Session session(static_cast<int32_t>(rank.rank()));
   std::istringstream algorithms(rank.argument("algorithms"));
-  for (std::string algo; std::getline(algorithms, algo, '+');) {
-    rank.note(algo);
+  for (std::string item; std::getline(algorithms, item, '+');) {
+    rank.note(item);
+    const std::string algo = item.substr(0, item.find('>'));
     HcclCommConfig config = makeConfig();
     std::snprintf(config.hcclAlgo, sizeof(config.hcclAlgo), "%s", algo.c_str());
     HcclComm comm = nullptr;
@@ -97,6 +120,7 @@ const RegisterBody body("levels", [](Rank& rank) {
         HcclCommInitClusterInfoConfig(rank.argument("table").c_str(), rank.rank(), &config, &comm));
     for (const uint64_t block : {1, 3001, 100003}) operations(rank, comm, session, block);
     session.synchronise();
+    expect(logNames(item.substr(algo.size() + 1)), item + ": something else ran");
     HCCL_MUST(HcclCommDestroy(comm));
     rank.meet();
   }
@@ -122,22 +146,30 @@ void runLayout(const Layout& layout, const std::string& algorithms) {
 
 TEST(Levels, EqualServers) {
   runLayout({{2, 2, 2}, {}},
-            "level0:NA;level1:pipeline+level0:NA;level1:NHR_V1+level0:NA;level1:H-D_R+"
-            "level0:NA;level1:AHC+level0:NA;level1:star+level0:NA;level1:doubling");
+            "level0:NA;level1:pipeline>fullmesh-pipeline-null+"
+            "level0:NA;level1:NHR_V1>fullmesh-NHR_V1-null+level0:NA;level1:H-D_R>fullmesh-H-D-null+"
+            "level0:NA;level1:AHC>fullmesh-AHC-null+level0:NA;level1:star>fullmesh-star-null+"
+            "level0:NA;level1:doubling>fullmesh-doubling-null");
 }
 
 TEST(Levels, UnequalServers) {
-  runLayout({{3, 2}, {}}, "level0:NA;level1:AHC+level0:NA;level1:AHC_BROKE+level0:NA;level1:ring");
+  runLayout(
+      {{3, 2}, {}},
+      "level0:NA;level1:AHC>fullmesh-AHC-null+"
+      "level0:NA;level1:AHC_BROKE>fullmesh-AHC_BROKE-null+level0:NA;level1:ring>ring-null-null");
 }
 
 TEST(Levels, SuperPods) {
   runLayout({{2, 2, 2, 2}, {2, 2}},
-            "level0:NA;level1:ring;level2:NHR+level0:NA;level1:pipeline;level2:ring+"
-            "level0:NA;level1:NHR;level2:pipeline");
+            "level0:NA;level1:ring;level2:NHR>fullmesh-ring-NHR+"
+            "level0:NA;level1:pipeline;level2:ring>fullmesh-pipeline-ring+"
+            "level0:NA;level1:NHR;level2:pipeline>fullmesh-null-pipeline");
 }
 
 TEST(Levels, UnequalSuperPods) {
-  runLayout({{2, 2, 2}, {1, 2}}, "level0:NA;level1:NA;level2:NA+level0:NA;level1:AHC_BROKE");
+  runLayout({{2, 2, 2}, {1, 2}},
+            "level0:NA;level1:NA;level2:NA>fullmesh-null-AHC+"
+            "level0:NA;level1:AHC_BROKE>fullmesh-null-AHC_BROKE");
 }
 
 }  // namespace
