@@ -141,7 +141,8 @@ constexpr EnvVariable kTable[] = {
      "An unknown word after on/off keys only warns; an unknown key is an error.", dfsConfig},
     {"HCCL_ALGO", "list",
      "level0:NA;level1:A;level2:B, or OP=level0:NA;level1:A for several OPs with \"/\" between; "
-     "A, B: ring, H-D_R, NHR, NHR_V1, NB, AHC, AHC_BROKE, pipeline, pairwise, fullmesh, null, NA",
+     "A, B: ring, H-D_R, NHR, NHR_V1, NB, AHC, AHC_BROKE, pipeline, pairwise, fullmesh, null, NA, "
+     "and only here star, doubling, doubletree, bruck, groupedmesh",
      "none", "",
      "level0:NA;level1:<algo> or <op0>=level0:NA;level1:<algo0>/<op1>=level0:NA;level1:<algo1>",
      "Algorithm of each level, for all operations or for each. OP: allgather, reducescatter, "
@@ -189,8 +190,7 @@ constexpr EnvVariable kTable[] = {
      "Time between two heartbeats of a rank to its neighbours in the heartbeat rings.",
      "Only here. HCCL_DFS_CONFIG=cluster_heartbeat:off ends them.",
      number<&Environment::hostHeartbeatMs, 10, 60000>},
-    {"HCCL_HOST_HEARTBEAT_LOST_MS", "integer", "100 to 600000", "30000", "ms",
-     "range[100, 600000]",
+    {"HCCL_HOST_HEARTBEAT_LOST_MS", "integer", "100 to 600000", "30000", "ms", "range[100, 600000]",
      "A neighbour that gave no sign for this time is LOST, and its communicators fail.",
      "Only here.", number<&Environment::hostHeartbeatLostMs, 100, 600000>},
     {"HCCL_HOST_STUCK_MS", "integer", "0 to 7200000", "0", "ms", "range[0, 7200000]",
