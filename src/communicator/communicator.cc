@@ -1,5 +1,7 @@
 #include "src/communicator/communicator.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "src/base/log.h"
@@ -114,6 +116,13 @@ Result<const Communicator::CachedPlan*> Communicator::planFor(const plan::OpDesc
                                                               uint64_t bytes) {
   const plan::Choice choice = plan::select(op, topology_, params_.settings.algo,
                                            params_.settings.deterministic == 2, bytes);
+  // Strict order leaves no other algorithm to turn to.
+  if (choice.level1 == nullptr && size() > 1 &&
+      !choice.level0->algorithm->supportsSize(plan::stageOpOf(op.type), size())) {
+    return eiError(Ei::kConfig, HCCL_E_NOT_SUPPORT,
+                   {"strict", "HCCL_DETERMINISTIC",
+                    fmt::format("true or false for a reduction of {} ranks", size())});
+  }
   const PlanKey key{static_cast<uint8_t>(op.type), op.root, choice.key()};
   const auto found = plans_.find(key);
   if (found != plans_.end()) return &found->second;

@@ -101,6 +101,9 @@ const std::vector<Case>& cases() {
       {"HCCL_HOST_DEVICES", {"1", "1024"}, {"0", "1025"}},
       {"HCCL_HOST_TCP_STREAMS", {"1", "16"}, {"0", "17"}},
       {"HCCL_HOST_SPIN_US", {"0", "1000000"}, {"1000001", "-1"}},
+      {"HCCL_HOST_HEARTBEAT_MS", {"10", "60000"}, {"9", "60001"}},
+      {"HCCL_HOST_HEARTBEAT_LOST_MS", {"100", "600000"}, {"99", "600001"}},
+      {"HCCL_HOST_STUCK_MS", {"0", "7200000"}, {"7200001", "-1"}},
   };
   return kCases;
 }
