@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <iostream>
 
 #include "src/plan/cost_model.h"
@@ -125,8 +127,8 @@ class Report {
 }  // namespace
 }  // namespace hccl::tools
 
-int main(int argc, char** argv) {
-  using namespace hccl;
+int main(int argc, char** argv) try {
+  namespace tools = hccl::tools;
   CLI::App app("Prints which algorithms an operation would run with, and why.");
   tools::Options options;
   tools::addOptions(app, options);
@@ -134,4 +136,7 @@ int main(int argc, char** argv) {
   const std::string wrong = tools::Report().run(options);
   if (!wrong.empty()) std::cerr << "hccl_info: " << wrong << "\n";
   return wrong.empty() ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "hccl_info: %s\n", error.what());
+  return 1;
 }

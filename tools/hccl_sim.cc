@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
+#include <exception>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -107,7 +109,7 @@ class Runner {
         for (const std::string& sizeName : parts(options_.sizes)) {
           const auto bytes = parseSize(sizeName);
           if (!bytes) return "no size: " + sizeName;
-          const std::string wrong = runOne(*type, algorithm, *bytes, static_cast<uint32_t>(*ranks));
+          std::string wrong = runOne(*type, algorithm, *bytes, static_cast<uint32_t>(*ranks));
           if (!wrong.empty()) return wrong;
         }
       }
@@ -229,8 +231,8 @@ class Runner {
 }  // namespace
 }  // namespace hccl::tools
 
-int main(int argc, char** argv) {
-  using namespace hccl;
+int main(int argc, char** argv) try {
+  namespace tools = hccl::tools;
   CLI::App app("Simulates collectives in virtual time, on the plans that the library runs.");
   tools::Options options;
   tools::addOptions(app, options);
@@ -240,4 +242,7 @@ int main(int argc, char** argv) {
       network ? tools::Runner(options, *network).run() : network.status().text();
   if (!wrong.empty()) std::cerr << "hccl_sim: " << wrong << "\n";
   return wrong.empty() ? 0 : 1;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "hccl_sim: %s\n", error.what());
+  return 1;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
 #include "src/base/log.h"
 
 namespace hccl::transport {
@@ -86,7 +88,7 @@ std::vector<std::string> detectionLines(const LinkErrorFacts& facts) {
 void logLinkErrors(const LinkErrorFacts& facts) {
   HCCL_ERROR("[Wait][LinkEstablish]wait socket establish timeout, role[{}] rank[{}] timeout[{} s]",
              facts.rows.empty() || facts.rank < facts.rows.front().peer ? 0 : 1, facts.rank,
-             static_cast<uint64_t>(facts.seconds + 0.5));
+             std::llround(facts.seconds));
   for (const std::string& line : linkErrorLines(facts)) HCCL_ERROR("{}", line);
   for (const std::string& line : detectionLines(facts)) HCCL_ERROR("{}", line);
 }

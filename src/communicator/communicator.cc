@@ -101,7 +101,7 @@ Status Communicator::usable() const {
 // A rank that cannot be reached ends the communicator for all: whoever waits for this rank learns
 // whom it waited for.
 Status Communicator::connectPeers(const std::vector<uint32_t>& peers, transport::LinkKind kind) {
-  const Status status = context_->connect(peers, kind, linkDeadline());
+  Status status = context_->connect(peers, kind, linkDeadline());
   if (status.isOk() || status.code() == HCCL_E_UNAVAIL) return status;
   context_->fail(status);
   return context_->failure();

@@ -45,7 +45,7 @@ struct Exposure {
 class RaceFinder {
  public:
   RaceFinder(const World& world, const MemoryMap& map)
-      : world_(world), map_(map), read_(world, map), remote_(world.ranks) {}
+      : world_(world), read_(world, map), remote_(world.ranks) {}
 
   std::optional<Finding> run() {
     for (uint32_t r = 0; r < world_.ranks && !finding_; ++r) collectRemote(r);
@@ -211,7 +211,6 @@ class RaceFinder {
   }
 
   const World& world_;
-  const MemoryMap& map_;
   StepReader read_;
   std::vector<std::vector<RemoteAccess>> remote_;  // by owner
   std::optional<Finding> finding_;

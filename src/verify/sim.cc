@@ -99,8 +99,8 @@ class Simulation {
     lane.position = 0;
     ++lane.iteration;
     if (lane.iteration < world_.geometry[r].iterations) return;
-    for (uint16_t other = 0; other < lanes_[r].size(); ++other) {
-      if (next(r, other) != nullptr) return;
+    for (size_t other = 0; other < lanes_[r].size(); ++other) {
+      if (next(r, static_cast<uint16_t>(other)) != nullptr) return;
     }
     ++ended_;
     result_.seconds = std::max(result_.seconds, now_);
@@ -110,7 +110,8 @@ class Simulation {
   void advance(uint32_t r) {
     for (bool moved = true; moved;) {
       moved = false;
-      for (uint16_t l = 0; l < lanes_[r].size(); ++l) {
+      const auto lanes = static_cast<uint16_t>(lanes_[r].size());
+      for (uint16_t l = 0; l < lanes; ++l) {
         while (!lanes_[r][l].busy && next(r, l) != nullptr && start(r, l)) moved = true;
       }
     }
@@ -118,7 +119,8 @@ class Simulation {
 
   bool ready(uint32_t r, const Lane& lane, const Step& step) const {
     if (lane.position == 0) {
-      for (uint16_t l = 0; l < lanes_[r].size(); ++l) {
+      const auto lanes = static_cast<uint16_t>(lanes_[r].size());
+      for (uint16_t l = 0; l < lanes; ++l) {
         if (next(r, l) != nullptr && lanes_[r][l].iteration + 1 < lane.iteration) return false;
       }
     }
