@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -58,11 +59,11 @@ void answer(int listener, const std::function<std::string()>& text) {
 Status serve(ControlThread* thread, const std::string& name,
              const std::function<std::string()>& text) {
   HCCL_ASSIGN_OR_RETURN(UniqueFd fd, listenUnix(name));
-  // Lives as long as the process, like the control thread.
-  auto* listener = new GuardedFd(std::move(fd));
+  // The handler keeps it, as long as the process lives, like the control thread.
+  const auto listener = std::make_shared<GuardedFd>(std::move(fd));
   thread->run([&] {
     thread->watch(listener->get(), EPOLLIN,
-                  [fd = listener->get(), text](uint32_t) { answer(fd, text); });
+                  [listener, text](uint32_t) { answer(listener->get(), text); });
   });
   return Status::ok();
 }
