@@ -58,18 +58,12 @@ struct alignas(64) Flag {
   std::atomic<uint64_t> value;
 };
 
-size_t setting(const char* name) {
-  const char* text = std::getenv(name);
-  if (text == nullptr) giveUp(std::string(name) + " is not set");
-  return std::strtoull(text, nullptr, 10);
-}
-
 class Bare final : public Contender {
  public:
-  Bare() : room_(setting("PEER_ROOM")) {
-    place_ = {static_cast<int>(setting("PEER_RANK")), static_cast<int>(setting("PEER_RANKS"))};
+  Bare() : room_(std::strtoull(setting("PEER_ROOM"), nullptr, 10)) {
+    place_ = placeFromLeader();
     crowded_ = static_cast<unsigned>(place_.ranks) > std::thread::hardware_concurrency();
-    const int file = open(std::getenv("PEER_SHARED"), O_RDWR | O_CLOEXEC);
+    const int file = open(setting("PEER_SHARED"), O_RDWR | O_CLOEXEC);
     const size_t size = kHead + room_ * static_cast<size_t>(place_.ranks);
     void* base =
         file < 0 ? MAP_FAILED : mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -107,10 +101,6 @@ class Bare final : public Contender {
     if (past) _mm_sfence();
     meet(1);
   }
-  void allGather(const float*, float*, size_t) override { giveUp("AllReduce only"); }
-  void reduceScatter(const float*, float*, size_t) override { giveUp("AllReduce only"); }
-  void allToAll(const float*, float*, size_t) override { giveUp("AllReduce only"); }
-  void broadcast(float*, size_t) override { giveUp("AllReduce only"); }
   void barrier() override { meet(0); }
 
  private:

@@ -22,20 +22,25 @@ class Contender {
   virtual std::string invitation() { return {}; }
   virtual void join(const std::string& invitation) { (void)invitation; }
 
-  virtual float* allocate(size_t count) = 0;
-  virtual void free(float* memory) = 0;
+  // Plain memory unless the library has its own.
+  virtual float* allocate(size_t count);
+  virtual void free(float* memory);
 
   virtual void allReduce(const float* in, float* out, size_t count) = 0;
-  virtual void allGather(const float* in, float* out, size_t count) = 0;
-  virtual void reduceScatter(const float* in, float* out, size_t count) = 0;
-  virtual void allToAll(const float* in, float* out, size_t count) = 0;
-  virtual void broadcast(float* buffer, size_t count) = 0;
+  // Yardsticks have none of these.
+  virtual void allGather(const float* in, float* out, size_t count);
+  virtual void reduceScatter(const float* in, float* out, size_t count);
+  virtual void allToAll(const float* in, float* out, size_t count);
+  virtual void broadcast(float* buffer, size_t count);
   virtual void barrier() = 0;
   // Returns when the calls so far are done; for libraries whose calls return early.
   virtual void finish() {}
 };
 
 std::unique_ptr<Contender> makeContender();
+// An environment variable that the leader sets.
+const char* setting(const char* name);
+Place placeFromLeader();  // PEER_RANK, PEER_RANKS
 [[noreturn]] void giveUp(const std::string& why);
 
 }  // namespace hccl::peers

@@ -3,8 +3,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -19,6 +17,36 @@ namespace hccl::peers {
 void giveUp(const std::string& why) {
   std::fprintf(stderr, "peers driver: %s\n", why.c_str());
   std::_Exit(1);
+}
+
+const char* setting(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) giveUp(std::string(name) + " is not set");
+  return text;
+}
+
+Place placeFromLeader() {
+  return {std::atoi(setting("PEER_RANK")), std::atoi(setting("PEER_RANKS"))};
+}
+
+float* Contender::allocate(size_t count) {
+  return static_cast<float*>(
+      std::aligned_alloc(4096, (count * sizeof(float) + 4095) / 4096 * 4096));
+}
+void Contender::free(float* memory) {
+  std::free(memory);
+}
+void Contender::allGather(const float*, float*, size_t) {
+  giveUp("AllReduce only");
+}
+void Contender::reduceScatter(const float*, float*, size_t) {
+  giveUp("AllReduce only");
+}
+void Contender::allToAll(const float*, float*, size_t) {
+  giveUp("AllReduce only");
+}
+void Contender::broadcast(float*, size_t) {
+  giveUp("AllReduce only");
 }
 
 namespace {

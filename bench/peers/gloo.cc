@@ -11,8 +11,6 @@
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <vector>
 
@@ -21,15 +19,9 @@
 namespace hccl::peers {
 namespace {
 
-const char* setting(const char* name) {
-  const char* text = std::getenv(name);
-  if (text == nullptr) giveUp(std::string(name) + " is not set");
-  return text;
-}
-
 class Gloo final : public Contender {
  public:
-  Gloo() : place_{std::atoi(setting("PEER_RANK")), std::atoi(setting("PEER_RANKS"))} {}
+  Gloo() : place_(placeFromLeader()) {}
   Place place() const override { return place_; }
 
   void join(const std::string& invitation) override {
@@ -43,12 +35,9 @@ class Gloo final : public Contender {
     context_ = context;
   }
 
-  float* allocate(size_t count) override {
-    return static_cast<float*>(std::aligned_alloc(64, (count * sizeof(float) + 127) / 64 * 64));
-  }
   void free(float* memory) override {
     scatters_.clear();
-    std::free(memory);
+    Contender::free(memory);
   }
 
   void allReduce(const float* in, float* out, size_t count) override {

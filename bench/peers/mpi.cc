@@ -22,11 +22,6 @@ class Mpi final : public Contender {
   ~Mpi() override { MPI_Finalize(); }
   Place place() const override { return place_; }
 
-  float* allocate(size_t count) override {
-    return static_cast<float*>(std::aligned_alloc(64, (count * sizeof(float) + 127) / 64 * 64));
-  }
-  void free(float* memory) override { std::free(memory); }
-
   void allReduce(const float* in, float* out, size_t count) override {
     must(MPI_Allreduce(in, out, static_cast<int>(count), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD),
          "MPI_Allreduce");

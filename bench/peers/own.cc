@@ -17,12 +17,6 @@ void must(int result, const char* what) {
 }
 #define MUST(call) must((call), #call)
 
-int number(const char* name) {
-  const char* text = std::getenv(name);
-  if (text == nullptr) giveUp(std::string(name) + " is not set");
-  return std::atoi(text);
-}
-
 // Root infos are binary; the leader's lines are text.
 std::string toHex(const HcclRootInfo& info) {
   static const char kDigits[] = "0123456789abcdef";
@@ -46,7 +40,7 @@ HcclRootInfo fromHex(const std::string& text) {
 class Own final : public Contender {
  public:
   Own() {
-    place_ = {number("PEER_RANK"), number("PEER_RANKS")};
+    place_ = placeFromLeader();
     const char* memory = std::getenv("PEER_MEMORY");
     plain_ = memory != nullptr && std::strcmp(memory, "malloc") == 0;
     MUST(aclInit(nullptr));
@@ -72,13 +66,13 @@ class Own final : public Contender {
 
   float* allocate(size_t count) override {
     const size_t bytes = (count * sizeof(float) + 127) / 64 * 64;
-    if (plain_) return static_cast<float*>(std::aligned_alloc(64, bytes));
+    if (plain_) return Contender::allocate(count);
     void* memory = nullptr;
     MUST(aclrtMalloc(&memory, bytes, ACL_MEM_MALLOC_HUGE_FIRST));
     return static_cast<float*>(memory);
   }
   void free(float* memory) override {
-    if (plain_) return std::free(memory);
+    if (plain_) return Contender::free(memory);
     MUST(aclrtFree(memory));
   }
 
