@@ -319,9 +319,12 @@ void LinksCore::peerAborted(uint32_t peer, const Status& cause) {
 
 // What waits for links of a failed communicator waits in vain.
 void LinksCore::setAborted(const Status& cause) {
-  std::lock_guard lock(mutex_);
-  if (aborted_.isOk()) aborted_ = cause;
-  changed_.notify_all();
+  {
+    std::lock_guard lock(mutex_);
+    if (aborted_.isOk()) aborted_ = cause;
+    changed_.notify_all();
+  }
+  for (MessageLink* link : messageLinks()) link->abandon();
 }
 
 Status LinksCore::abortCause() const {
@@ -383,15 +386,17 @@ void LinksCore::abort(const Status& cause) {
   });
 }
 
-void LinksCore::flush(Deadline deadline) {
+std::vector<MessageLink*> LinksCore::messageLinks() {
   std::vector<MessageLink*> links;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& link : links_) {
-      if (link->message) links.push_back(link->message.get());
-    }
+  std::lock_guard lock(mutex_);
+  for (const auto& link : links_) {
+    if (link->message) links.push_back(link->message.get());
   }
-  for (MessageLink* link : links) link->flush(deadline);
+  return links;
+}
+
+void LinksCore::flush(Deadline deadline) {
+  for (MessageLink* link : messageLinks()) link->flush(deadline);
 }
 
 void LinksCore::close() {

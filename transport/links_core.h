@@ -108,6 +108,7 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
   Status startPeer(uint32_t peer, LinkKind kind, Deadline deadline);
   bool isOver(uint32_t peer, bool hasLink) const;
   void setAborted(const Status& cause);
+  std::vector<MessageLink*> messageLinks();
   bool end(uint32_t peer, const Status& status, bool inOrder);
   Status missing(const std::vector<uint32_t>& peers, LinkKind kind, double seconds);
 

@@ -128,6 +128,9 @@ class MessageLink {
   virtual uint64_t bytesReceived() const = 0;
   // Waits (not on the control thread) until what was sent does not need this process any more.
   virtual void flush(Deadline deadline) noexcept { (void)deadline; }
+  // The communicator's operations have failed: from now on the link neither reads nor writes the
+  // memory of a frame under way.
+  virtual void abandon() noexcept {}
 };
 
 // ---- set-up -------------------------------------------------------------------------------------

@@ -66,6 +66,8 @@ struct Environment {
   uint32_t hostWorkers = 1;
   uint32_t hostDevices = 0;  // 0: number of physical cores
   uint32_t hostTcpStreams = 1;
+  uint32_t rdmaDirectKb = 128;               // least message written without copies; 0: none
+  std::vector<std::string> rdmaFlagPolling;  // devices, or "all"
   std::optional<uint32_t> hostSpinUs;  // unset: the waiting policy decides
   uint32_t hostHeartbeatMs = 1000;
   uint32_t hostHeartbeatLostMs = 30000;

@@ -131,6 +131,7 @@ bool dfsConfig(EnvParser& p);
 bool algo(EnvParser& p);
 bool splitRatio(EnvParser& p);
 bool transport(EnvParser& p);
+bool rdmaFlagPolling(EnvParser& p);
 bool bufferSize(EnvParser& p);
 bool qpsPerConnection(EnvParser& p);
 bool multiQpThreshold(EnvParser& p);

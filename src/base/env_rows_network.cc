@@ -224,4 +224,16 @@ bool transport(EnvParser& p) {
   return true;
 }
 
+bool rdmaFlagPolling(EnvParser& p) {
+  if (p.isSet && p.value != "none") {
+    for (const std::string_view name : splitText(p.value, ',')) {
+      const auto isLegal = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+      if (name.empty() || !std::all_of(name.begin(), name.end(), isLegal)) return false;
+      p.env.rdmaFlagPolling.emplace_back(name);
+    }
+  }
+  p.logStandard();
+  return true;
+}
+
 }  // namespace hccl::env_rows

@@ -182,6 +182,20 @@ constexpr EnvVariable kTable[] = {
     {"HCCL_HOST_TCP_STREAMS", "integer", "1 to 16", "1", "", "range[1, 16]",
      "TCP connections between two ranks.", "Only here.",
      number<&Environment::hostTcpStreams, 1, 16>},
+    {"HCCL_HOST_RDMA_DIRECT_KB", "integer", "0 to 1048576", "128", "KB", "range[0, 1048576]",
+     "Least size of messages that RDMA writes from and into registered memory without copies. 0: "
+     "all are copied.",
+     "Only here. Memory of aclrtMalloc and aclrtMallocHost, and what was registered with a "
+     "communicator.",
+     number<&Environment::rdmaDirectKb, 0, 1048576>},
+    {"HCCL_HOST_RDMA_FLAG_POLLING", "list", "none, all, or names of RDMA devices", "none", "",
+     "none, all, or a comma-separated list of RDMA devices",
+     "Devices whose receivers look at flags in memory instead of completions. Only for devices "
+     "that "
+     "place the bytes of a connection in order.",
+     "Only here. Both ends must name their device. A receiver that sleeps may be woken up to 20 ms "
+     "late.",
+     rdmaFlagPolling},
     {"HCCL_HOST_SPIN_US", "integer", "0 to 1000000", "automatic", "us", "range[0, 1000000]",
      "How long a waiting thread spins before it sleeps.",
      "Only here. Automatic: from the processors that the ranks share.",

@@ -11,24 +11,36 @@
 #include "src/communicator/memory_exchange.h"
 #include "src/fault/ei_errors.h"
 #include "src/runtime/arena.h"
+#include "src/runtime/memory_watch.h"
 
 namespace hccl {
 namespace {
 
-// Keeps the pages of arena memory in place while peers may use them, freed or not.
+// Keeps the pages of arena memory in place while peers may use them, freed or not. Of other memory
+// the program has promised that it stays: links may register it with their devices.
 class Exposure {
  public:
-  Exposure(const void* address, uint64_t bytes)
-      : arena_(runtime::Arena::find(address, bytes, &offset_)) {
-    if (arena_ != nullptr) arena_->expose(offset_);
+  Exposure(void* address, uint64_t bytes)
+      : range_{static_cast<std::byte*>(address), bytes},
+        arena_(runtime::Arena::find(address, bytes, &offset_)) {
+    if (arena_ != nullptr) {
+      arena_->expose(offset_);
+    } else {
+      runtime::keepMemory(range_);
+    }
   }
   ~Exposure() {
-    if (arena_ != nullptr) arena_->unexpose(offset_);
+    if (arena_ != nullptr) {
+      arena_->unexpose(offset_);
+    } else {
+      runtime::unkeepMemory(range_);
+    }
   }
   Exposure(const Exposure&) = delete;
   Exposure& operator=(const Exposure&) = delete;
 
  private:
+  runtime::MemoryRange range_;
   uint64_t offset_ = 0;
   runtime::Arena* arena_;
 };
@@ -43,6 +55,7 @@ struct Window {
 };
 
 struct Registered {
+  std::unique_ptr<Exposure> exposure;
   const Communicator* owner = nullptr;
   void* address = nullptr;
   uint64_t bytes = 0;
@@ -168,7 +181,8 @@ Result<void*> windowPeerPointer(HcclCommSymWindow handle, size_t offset, uint32_
 Result<void*> registerMemory(const Communicator* communicator, void* address, uint64_t bytes) {
   std::lock_guard lock(memory().mutex);
   void* handle = memory().newHandle();
-  memory().registered.emplace(handle, Registered{communicator, address, bytes});
+  memory().registered.emplace(
+      handle, Registered{std::make_unique<Exposure>(address, bytes), communicator, address, bytes});
   return handle;
 }
 

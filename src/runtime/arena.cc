@@ -204,6 +204,7 @@ Result<void*> Arena::allocate(size_t bytes, size_t alignment) {
 }
 
 void Arena::giveBack(uint64_t offset, uint64_t bytes) {
+  memoryLeaves({base_ + offset, bytes});
   impl_->space.give({offset, bytes, true});
   while (impl_->space.cachedBytes() > impl_->cacheLimit) {
     const auto range = impl_->space.evict();
@@ -234,6 +235,16 @@ Status Arena::release(void* address) {
 void Arena::expose(uint64_t offset) {
   std::lock_guard lock(impl_->mutex);
   if (const auto it = impl_->holding(offset); it != impl_->live.end()) ++it->second.exposures;
+}
+
+std::optional<MemoryRange> Arena::exposeAll(uint64_t offset, uint64_t bytes) {
+  std::lock_guard lock(impl_->mutex);
+  const auto it = impl_->holding(offset);
+  if (it == impl_->live.end() || it->second.bytes - (offset - it->first) < bytes) {
+    return std::nullopt;
+  }
+  ++it->second.exposures;
+  return MemoryRange{base_ + it->first, it->second.bytes};
 }
 
 void Arena::unexpose(uint64_t offset) {

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "src/base/status.h"
+#include "src/runtime/memory_watch.h"
 
 namespace hccl::runtime {
 
@@ -33,6 +35,9 @@ class Arena {
   // Exposures: while a peer may touch the range, its pages are not given back nor reused.
   void expose(uint64_t offset);  // `offset` lies in a live allocation
   void unexpose(uint64_t offset);
+  // Exposes the allocation that holds all of [offset, offset + bytes) and tells where it lies;
+  // nothing when there is none. Ends with unexpose(offset).
+  std::optional<MemoryRange> exposeAll(uint64_t offset, uint64_t bytes);
 
   uint64_t liveBytes() const;    // of allocations, released but exposed ones included
   uint64_t cachedBytes() const;  // of freed ranges whose pages are kept for reuse
