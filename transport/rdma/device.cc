@@ -39,6 +39,7 @@ Result<std::shared_ptr<Device>> Device::of(VerbsApi* verbs, ControlThread* threa
                               device->name_, std::strerror(errno)),
                   7);
   }
+  device->regions_ = std::make_unique<RegionCache>(verbs, device->pd(), device->name_);
   if (thread != nullptr) {
     // Without an owner the watch is removed by the destructor, which runs on this thread.
     device->watch_ = thread->watch(context->async_fd, EPOLLIN, [raw = device.get()](uint32_t) {

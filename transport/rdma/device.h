@@ -15,6 +15,7 @@
 #include "transport/control_thread.h"
 #include "transport/rdma/handles.h"
 #include "transport/rdma/port_choice.h"
+#include "transport/rdma/region_cache.h"
 
 namespace hccl::transport::rdma {
 
@@ -42,6 +43,7 @@ class Device : public std::enable_shared_from_this<Device> {
   ibv_pd* pd() const { return pd_.get(); }
   const std::string& name() const { return name_; }
   const ibv_device_attr& limits() const { return limits_; }
+  RegionCache& regions() { return *regions_; }
 
   // Users hear when their port goes down or loses the address, when their objects fail, and when
   // the device dies. Any thread.
@@ -71,6 +73,7 @@ class Device : public std::enable_shared_from_this<Device> {
   std::string name_;
   ibv_device_attr limits_{};
   ProtectionDomain pd_;
+  std::unique_ptr<RegionCache> regions_;  // in the domain
   uint64_t watch_ = 0;
   std::mutex mutex_;
   uint64_t nextUser_ = 1;           // guarded

@@ -9,7 +9,7 @@
 
 namespace hccl::transport::rdma {
 
-inline constexpr uint16_t kGreetingVersion = 1;
+inline constexpr uint16_t kGreetingVersion = 2;
 
 struct Greeting {
   uint64_t token = 0;  // chosen by the answering end for this attempt

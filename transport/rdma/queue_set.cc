@@ -10,16 +10,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "transport/rdma/lock_limit.h"
+
 namespace hccl::transport::rdma {
 namespace {
 
 constexpr uint32_t kWantedInline = 128;
-
-std::string lockLimit() {
-  rlimit limit{};
-  ::getrlimit(RLIMIT_MEMLOCK, &limit);
-  return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : fmt::format("{} bytes", limit.rlim_cur);
-}
 
 Status exhausted(const char* resource, const char* info, int error) {
   return Status(HCCL_E_MEMORY,
@@ -31,6 +27,12 @@ Status exhausted(const char* resource, const char* info, int error) {
 
 }  // namespace
 
+std::string lockLimit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_MEMLOCK, &limit);
+  return limit.rlim_cur == RLIM_INFINITY ? "unlimited" : fmt::format("{} bytes", limit.rlim_cur);
+}
+
 bool isLegal(const RingShape& shape) {
   return shape.depth >= kMinDepth && shape.depth <= kMaxDepth && std::has_single_bit(shape.depth) &&
          shape.cellBytes >= kMinCell && shape.cellBytes <= kMaxCell && shape.cellBytes % 64 == 0 &&
@@ -38,12 +40,12 @@ bool isLegal(const RingShape& shape) {
 }
 
 uint32_t QueueSet::receiveEntries(size_t index) const {
-  if (index != 0) return shape_.depth;
-  return shape_.depth + shape_.depth / creditBatch() + 1;
+  const uint32_t frames = shape_.depth + 1;
+  return index != 0 ? frames : frames + shape_.depth / creditBatch() + 3;
 }
 
 uint32_t QueueSet::sendEntries(size_t index) const {
-  // On the first one also credits, probes and the flush.
+  // On the first one also credits, answers, probes and the flush.
   return index == 0 ? 2 * shape_.depth + 8 : shape_.depth + 2;
 }
 
@@ -61,8 +63,8 @@ Result<std::shared_ptr<QueueSet>> QueueSet::make(
 }
 
 Status QueueSet::open() {
-  HCCL_ASSIGN_OR_RETURN(memory_, Mapping::create(offsetOf(2 * shape_.depth), PROT_READ | PROT_WRITE,
-                                                 MAP_PRIVATE | MAP_ANONYMOUS));
+  HCCL_ASSIGN_OR_RETURN(
+      memory_, Mapping::create(memoryBytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS));
   ::madvise(memory_.data(), memory_.size(), MADV_DONTFORK);
   ::madvise(memory_.data(), memory_.size(), MADV_DONTDUMP);
   for (size_t i = 0; i < rails_.size(); ++i) HCCL_RETURN_IF_ERROR(openRail(i));
@@ -74,7 +76,7 @@ Status QueueSet::open() {
 Status QueueSet::openRail(size_t index) {
   Rail& rail = rails_[index];
   Device& device = *rail.device;
-  const size_t bytes = offsetOf(2 * shape_.depth);
+  const size_t bytes = memoryBytes();
   uint64_t entries = 16;
   for (size_t i = index; i < shape_.queuePairs; i += rails_.size()) {
     const uint32_t most = std::max(sendEntries(i), receiveEntries(i));

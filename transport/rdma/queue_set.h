@@ -9,6 +9,7 @@
 #include "src/base/status.h"
 #include "transport/rdma/device.h"
 #include "transport/rdma/handles.h"
+#include "transport/rdma/link_wire.h"
 
 namespace hccl::transport::rdma {
 
@@ -21,8 +22,6 @@ struct RingShape {
 };
 inline constexpr uint32_t kMinDepth = 2, kMaxDepth = 256;
 inline constexpr uint32_t kMinCell = 256, kMaxCell = 1 << 20;
-inline constexpr uint32_t kMaxQueuePairs = 32;
-inline constexpr size_t kMaxRails = 8;
 bool isLegal(const RingShape& shape);
 
 // What a link has on one network card. A device is named once for each of its
@@ -54,11 +53,17 @@ class QueueSet {
   std::byte* source(uint32_t slot) const { return memory_.bytes() + offsetOf(slot); }
   std::byte* target(uint32_t slot) const { return source(slot + shape_.depth); }
   uint64_t ring() const { return reinterpret_cast<uint64_t>(target(0)); }
+  // Follows the cells that the peer writes into, as seen from its own end as well.
+  Control& control() const { return *reinterpret_cast<Control*>(target(shape_.depth)); }
+  uint64_t controlOffset() const { return offsetOf(shape_.depth); }
   uint32_t localKey(size_t queue) const { return rails_[railOf(queue)].region->lkey; }
 
   // A sender that returns credits says so at the latest after this many cells.
   uint32_t creditBatch() const { return std::max(1U, shape_.depth / 4); }
-  // Receive entries of a queue pair: cells, and on the first one also credits.
+  // At the latest each so many send requests tell their completion.
+  uint32_t signalBatch() const { return std::max(1U, shape_.depth / 2); }
+  // Receive entries of a queue pair: cells and the end of a frame, and on the first one also
+  // credits, an answer and a wake-up.
   uint32_t receiveEntries(size_t index) const;
   // Send entries of a queue pair.
   uint32_t sendEntries(size_t index) const;
@@ -75,6 +80,7 @@ class QueueSet {
   Status open();
   Status openRail(size_t index);
   Status openQueue(size_t index);
+  size_t memoryBytes() const { return offsetOf(2 * shape_.depth) + kControlBytes; }
   size_t offsetOf(uint32_t slot) const { return static_cast<size_t>(slot) * shape_.cellBytes; }
 
   RingShape shape_;

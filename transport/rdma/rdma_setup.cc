@@ -7,14 +7,11 @@
 #include <cstring>
 #include <utility>
 
-#include "src/base/log.h"
-#include "src/runtime/engine.h"
 #include "transport/rdma/setup_words.h"
 
 namespace hccl::transport::rdma {
 namespace {
 
-constexpr int kResolveMs = 3000;
 constexpr uint32_t kSoftRoceVendor = 0xffffff;
 
 uint64_t freshToken() {
@@ -22,22 +19,6 @@ uint64_t freshToken() {
   uint64_t token;
   std::memcpy(&token, random.data(), sizeof token);
   return token == 0 ? 1 : token;
-}
-
-// Of a connection that is a link. A process that ends is disconnected by its kernel, too: its
-// control connection, which knows more, has the first word.
-void onConnectionEvent(Device* device, uint64_t user, const CmId::Event& event) {
-  constexpr double kFirstWord = 0.5;  // seconds
-  switch (event.type) {
-    case RDMA_CM_EVENT_DISCONNECTED:
-    case RDMA_CM_EVENT_DEVICE_REMOVAL:
-      return device->tell(
-          user,
-          Status(HCCL_E_NETWORK, fmt::format("rdma_cm reports {}", CmAgent::nameOf(event.type))),
-          event.type == RDMA_CM_EVENT_DISCONNECTED ? kFirstWord : 0);
-    default:  // the connection stays as it is
-      return;
-  }
 }
 
 }  // namespace
@@ -216,197 +197,6 @@ void RdmaSetup::onAnswer(const Words& words) {
     ids_[i] = std::move(*id);
     ids_[i]->onEvent = [this, i](const CmId::Event& event) { onEvent(i, event); };
   }
-}
-
-uint32_t RdmaSetup::flowLabel(size_t index) const {
-  const auto& ports = railOf(index).sourcePorts;
-  const size_t place = index / rails_.size();
-  if (place >= ports.size()) return 0;
-  const auto label = flowLabelOfPort(ports[place]);
-  return label.isOk() ? *label : 0;
-}
-
-Status RdmaSetup::move(size_t index, ibv_qp_state state) {
-  QueueSettings settings = tools_.settings;
-  settings.mtu = railOf(index).mtu;
-  settings.flowLabel = flowLabel(index);
-  return moveQueuePair(tools_.verbs, ids_[index]->get(), queues_->qp(index), state, settings);
-}
-
-void RdmaSetup::onEvent(size_t index, const CmId::Event& event) {
-  if (over_) return;
-  if (const Status status = advance(index, event); !status.isOk()) fail(status);
-}
-
-Status RdmaSetup::advance(size_t index, const CmId::Event& event) {
-  rdma_cm_id* id = ids_[index]->get();
-  const RailFacts& rail = railOf(index);
-  VerbsApi* verbs = tools_.verbs;
-  switch (event.type) {
-    case RDMA_CM_EVENT_ADDR_RESOLVED:
-      if (id->verbs != rail.port.context) {
-        return Status(HCCL_E_ROCE_CONNECT, fmt::format("the way to {} does not lead through {}",
-                                                       rail.peer.toString(), rail.port.device));
-      }
-      if (verbs->resolveRoute(id, kResolveMs) != 0) {
-        return Status(HCCL_E_ROCE_CONNECT,
-                      fmt::format("rdma_resolve_route: {}", std::strerror(errno)));
-      }
-      return Status();
-    case RDMA_CM_EVENT_ROUTE_RESOLVED: {
-      HCCL_RETURN_IF_ERROR(move(index, IBV_QPS_INIT));
-      HCCL_RETURN_IF_ERROR(queues_->postReceives(index, queues_->receiveEntries(index)));
-      const std::string greeting =
-          makeGreeting(host_->facts(), callerToken_, static_cast<uint16_t>(index));
-      rdma_conn_param parameters{};
-      parameters.private_data = greeting.data();
-      parameters.private_data_len = static_cast<uint8_t>(greeting.size());
-      parameters.retry_count = tools_.settings.retryCount;
-      parameters.rnr_retry_count = kRnrRetry;
-      parameters.qp_num = queues_->qp(index)->qp_num;
-      if (verbs->connect(id, &parameters) != 0) {
-        return Status(HCCL_E_ROCE_CONNECT, fmt::format("rdma_connect: {}", std::strerror(errno)));
-      }
-      return Status();
-    }
-    case RDMA_CM_EVENT_CONNECT_RESPONSE:
-      HCCL_RETURN_IF_ERROR(move(index, IBV_QPS_RTR));
-      HCCL_RETURN_IF_ERROR(move(index, IBV_QPS_RTS));
-      if (verbs->establish(id) != 0) {
-        return Status(HCCL_E_ROCE_CONNECT, fmt::format("rdma_establish: {}", std::strerror(errno)));
-      }
-      established(index);
-      return Status();
-    case RDMA_CM_EVENT_ESTABLISHED:
-      established(index);
-      return Status();
-    case RDMA_CM_EVENT_ADDR_ERROR:
-    case RDMA_CM_EVENT_ROUTE_ERROR:
-    case RDMA_CM_EVENT_CONNECT_ERROR:
-    case RDMA_CM_EVENT_UNREACHABLE:
-    case RDMA_CM_EVENT_REJECTED:
-    case RDMA_CM_EVENT_DEVICE_REMOVAL:
-    case RDMA_CM_EVENT_DISCONNECTED:
-      return Status(HCCL_E_ROCE_CONNECT,
-                    fmt::format("rdma_cm between {} and {}: {} ({})", rail.port.address.toString(),
-                                rail.peer.toString(), CmAgent::nameOf(event.type),
-                                event.status < 0 ? std::strerror(-event.status)
-                                                 : std::to_string(event.status)));
-    default:
-      return Status();
-  }
-}
-
-// A caller at this end's door.
-void RdmaSetup::onRequest(std::unique_ptr<CmId> id, const PrivateData& data) {
-  Greeting greeting;
-  std::string why =
-      over_ ? "the attempt is over" : checkGreeting(host_->facts(), token_, data, &greeting);
-  if (why.empty() && (greeting.queue >= ids_.size() || ids_[greeting.queue])) {
-    why = "it names no free queue pair";
-  }
-  if (why.empty() && id->get()->verbs != railOf(greeting.queue).port.context) {
-    why = "it came through another device";
-  }
-  if (!why.empty()) {
-    HCCL_RUN_WARNING("an RDMA connection request to rank {} of {} was refused: {}",
-                     host_->facts().rank, host_->facts().communicator, why);
-    (void)tools_.verbs->reject(id->get());
-    return;
-  }
-  const size_t index = greeting.queue;
-  ids_[index] = std::move(id);
-  ids_[index]->onEvent = [this, index](const CmId::Event& event) { onEvent(index, event); };
-  if (const Status status = acceptRequest(index); !status.isOk()) {
-    (void)tools_.verbs->reject(ids_[index]->get());
-    fail(status);
-  }
-}
-
-Status RdmaSetup::acceptRequest(size_t index) {
-  HCCL_RETURN_IF_ERROR(move(index, IBV_QPS_INIT));
-  HCCL_RETURN_IF_ERROR(queues_->postReceives(index, queues_->receiveEntries(index)));
-  HCCL_RETURN_IF_ERROR(move(index, IBV_QPS_RTR));
-  HCCL_RETURN_IF_ERROR(move(index, IBV_QPS_RTS));
-  rdma_conn_param parameters{};
-  parameters.rnr_retry_count = kRnrRetry;
-  parameters.qp_num = queues_->qp(index)->qp_num;
-  if (tools_.verbs->accept(ids_[index]->get(), &parameters) != 0) {
-    return Status(HCCL_E_ROCE_CONNECT, fmt::format("rdma_accept: {}", std::strerror(errno)));
-  }
-  return Status();
-}
-
-void RdmaSetup::established(size_t index) {
-  established_[index] = true;
-  finishIfComplete();
-}
-
-void RdmaSetup::finishIfComplete() {
-  if (over_ || !ringKnown_) return;
-  if (std::find(established_.begin(), established_.end(), false) != established_.end()) return;
-  RdmaLink::Settings settings;
-  settings.remoteRing = peerRing_;
-  for (const RailFacts& rail : rails_) settings.remoteKeys.push_back(rail.peerKey);
-  settings.stripeBytes = tools_.stripeBytes;
-  if (host_->thread() != nullptr) {
-    const auto wakeSet = runtime::Engine::instance().wakeSet();
-    const auto doorbell = runtime::Engine::instance().doorbell();
-    if (!wakeSet.isOk()) return fail(wakeSet.status());
-    if (!doorbell.isOk()) return fail(doorbell.status());
-    settings.wakeSet = *wakeSet;
-    settings.sleepers = doorbell->sleepers;
-  }
-  MadeLink made = makeLink(std::move(settings));
-  if (timer_ != 0) host_->thread()->cancel(std::exchange(timer_, 0));
-  if (token_ != 0) tools_.agent->forget(std::exchange(token_, 0));
-  over_ = true;
-  std::vector<MadeLink> links;
-  links.push_back(std::move(made));
-  host_->finish(std::move(links));
-}
-
-MadeLink RdmaSetup::makeLink(RdmaLink::Settings settings) {
-  const PairFacts& facts = host_->facts();
-  RdmaLink::Names names;
-  names.peer = facts.peer;
-  names.communicator = facts.communicator;
-  names.local = {facts.mine.tcp.ip.toString(), facts.device, {}};
-  names.remote = {facts.theirs.tcp.ip.toString(), facts.theirs.device, {}};
-  std::string ways;
-  for (const RailFacts& rail : rails_) {
-    names.local.ips.push_back(rail.port.address.toString());
-    names.remote.ips.push_back(rail.peer.toString());
-    ways += fmt::format("{}between {} ({} port {}) and {}, path MTU {}, ",
-                        ways.empty() ? "" : "and ", rail.port.address.toString(), rail.port.device,
-                        rail.port.port, rail.peer.toString(), mtuBytes(rail.mtu));
-  }
-  auto rdma = std::make_unique<RdmaLink>(queues_, std::move(settings), std::move(names));
-  std::vector<uint64_t> users;
-  for (size_t i = 0; i < rails_.size(); ++i) {
-    users.push_back(rdma->watch(i, rails_[i].port, host_->failureReporter()));
-  }
-  for (size_t i = 0; i < ids_.size(); ++i) {
-    ids_[i]->onEvent = [device = railOf(i).device,
-                        user = users[i % users.size()]](const CmId::Event& event) {
-      onConnectionEvent(device.get(), user, event);
-    };
-    queues_->companions.push_back(std::move(ids_[i]));
-  }
-
-  MadeLink made;
-  made.kind = facts.kind;
-  made.link = std::make_unique<Link>();
-  made.link->peer = facts.peer;
-  made.link->linkClass = LinkClass::kMessage;
-  made.link->description = fmt::format("rdma: {} queue pair{} {}{} cells of {} bytes", ids_.size(),
-                                       ids_.size() == 1 ? "" : "s", ways, queues_->shape().depth,
-                                       queues_->shape().cellBytes);
-  ids_.clear();
-  made.onPeerLeft = [link = rdma.get()] { link->setPeerLeft(); };
-  made.link->message = std::move(rdma);
-  made.keep = queues_;
-  return made;
 }
 
 }  // namespace hccl::transport::rdma

@@ -28,6 +28,8 @@ namespace hccl::transport::rdma {
 
 struct SetupWords;
 
+inline constexpr int kResolveMs = 3000;  // for rdma_cm to find an address, and a way
+
 // What a set-up takes from its surroundings.
 struct SetupTools {
   VerbsApi* verbs = nullptr;
@@ -36,6 +38,7 @@ struct SetupTools {
   RingShape shape;                        // proposed
   QueueSettings settings;
   uint64_t stripeBytes = 512 * 1024;
+  uint64_t directBytes = UINT64_MAX;  // least frame that is written without copies
   QpPortConfig ports;
   double timeoutSeconds = 20;  // of the whole attempt
   int numaNode = -1;

@@ -95,6 +95,7 @@ class RdmaTransport final : public TransportClass {
       tools.settings.retryCount = static_cast<uint8_t>(e.rdmaRetryCount);
       tools.shape.queuePairs = std::clamp<uint32_t>(e.rdmaQpsPerConnection, 1, kMaxQueuePairs);
       tools.stripeBytes = static_cast<uint64_t>(e.multiQpThresholdKb) * 1024;
+      if (e.rdmaDirectKb != 0) tools.directBytes = static_cast<uint64_t>(e.rdmaDirectKb) * 1024;
       tools.ports = e.qpPorts;
       tools.timeoutSeconds = std::min(kLongestAttempt, e.connectTimeoutSec / 2.0);
     }

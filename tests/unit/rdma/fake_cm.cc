@@ -83,9 +83,26 @@ void FakeVerbs::push(FakeId* id, rdma_cm_event_type type, int status, const std:
   id->events->queue.push_back(event);
 }
 
-int FakeVerbs::resolveAddress(rdma_cm_id* id, sockaddr*, sockaddr* to, int) {
+// Of several that have the address the first or the last one; else the first or last of all.
+ibv_context* FakeVerbs::contextOf(const sockaddr* address, bool last) {
+  const auto wanted = IpAddress::fromSockaddr(address);
+  FakeDevice* found = nullptr;
+  for (FakeDevice& device : devices_) {
+    for (const FakePort& port : device.ports) {
+      for (const FakeGid& gid : port.gids) {
+        const bool same = wanted && IpAddress::parse(gid.address) == wanted;
+        if (same && (last || found == nullptr)) found = &device;
+      }
+    }
+  }
+  if (found == nullptr) found = last ? &devices_.back() : &devices_.front();
+  return &found->context;
+}
+
+int FakeVerbs::resolveAddress(rdma_cm_id* id, sockaddr* from, sockaddr* to, int) {
   if (fails("resolveAddress")) return -1;
-  id->verbs = &devices_.front().context;
+  id->verbs = contextOf(from, false);
+  idOf(id)->answering = contextOf(to, true);
   const auto port = SocketAddress::fromSockaddr(to);
   idOf(id)->qpNumber = port ? port->port : 0;  // where it will call
   push(idOf(id), fails("ADDR_RESOLVED") ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED,
@@ -122,7 +139,7 @@ int FakeVerbs::connect(rdma_cm_id* id, rdma_conn_param* parameters) {
     return 0;
   }
   auto* callee = idOf(createId(&listener->second->events->channel, nullptr));
-  callee->id.verbs = &devices_.back().context;
+  callee->id.verbs = caller->answering;
   callee->peer = caller;
   caller->peer = callee;
   connection_ = caller;

@@ -33,6 +33,8 @@ FakeDevice* FakeVerbs::addDevice(const std::string& name, std::vector<FakePort> 
 
 bool FakeVerbs::fails(const std::string& call) {
   ++calls[call];
+  const auto later = failingAfter.find(call);
+  if (later != failingAfter.end() && later->second-- > 0) return false;
   const auto it = failing.find(call);
   if (it == failing.end()) return false;
   errno = it->second;
@@ -126,10 +128,12 @@ ibv_mr* FakeVerbs::regMr(ibv_pd* pd, void* address, size_t bytes, int) {
   mr->addr = address;
   mr->length = bytes;
   mr->lkey = mr->rkey = ++nextNumber_;
+  regions_[mr->lkey] = mr;
   return mr;
 }
 int FakeVerbs::deregMr(ibv_mr* mr) {
   --live_;
+  regions_.erase(mr->lkey);
   delete mr;
   return 0;
 }
@@ -183,6 +187,7 @@ int FakeVerbs::modifyQp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
   if ((mask & IBV_QP_RNR_RETRY) != 0) known.rnr_retry = attributes->rnr_retry;
   if ((mask & IBV_QP_ACCESS_FLAGS) != 0) known.qp_access_flags = attributes->qp_access_flags;
   known.qp_state = attributes->qp_state;
+  fake->broken = fake->broken || attributes->qp_state == IBV_QPS_ERR;
   fake->masks |= mask;
   return 0;
 }
@@ -216,43 +221,68 @@ int FakeVerbs::postSend(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad) {
   FakeQp* fake = qpOf(qp);
   if (fake->posted - fake->freed >= fake->init.cap.max_send_wr) return ENOMEM;
   fake->order[request->wr_id] = ++fake->posted;
-  std::vector<std::byte> data;
-  for (int i = 0; i < request->num_sge; ++i) {
-    const auto* from = reinterpret_cast<const std::byte*>(request->sg_list[i].addr);
-    data.insert(data.end(), from, from + request->sg_list[i].length);
+  Request made{fake, *request, {}, {}};
+  made.places.assign(request->sg_list, request->sg_list + request->num_sge);
+  if ((request->send_flags & IBV_SEND_INLINE) != 0) {
+    for (const ibv_sge& place : std::exchange(made.places, {})) {
+      const auto* from = reinterpret_cast<const std::byte*>(place.addr);
+      made.data.insert(made.data.end(), from, from + place.length);
+    }
   }
   if (held) {
-    waiting_.push_back([this, fake, copy = *request, data] { carryOut(fake, copy, data); });
+    waiting_.push_back(std::move(made));
   } else {
-    carryOut(fake, *request, data);
+    carryOut(made);
   }
   return 0;
 }
 
 void FakeVerbs::deliver(bool lastFirst) {
-  auto all = std::move(waiting_);
-  waiting_.clear();
-  if (lastFirst) all.reverse();
-  for (const auto& one : all) one();
+  auto all = std::exchange(waiting_, {});
+  if (lastFirst) {
+    all.sort([](const Request& a, const Request& b) { return a.qp->qp.qp_num > b.qp->qp.qp_num; });
+  }
+  for (const Request& one : all) carryOut(one);
 }
 
-void FakeVerbs::carryOut(FakeQp* qp, const ibv_send_wr& request,
-                         const std::vector<std::byte>& data) {
+bool FakeVerbs::isRegistered(uint32_t key, uint64_t address, uint64_t bytes) const {
+  const auto it = regions_.find(key);
+  if (it == regions_.end()) return false;
+  const auto begin = reinterpret_cast<uint64_t>(it->second->addr);
+  return address >= begin && address + bytes <= begin + it->second->length;
+}
+
+// What the device reads, it reads now.
+void FakeVerbs::carryOut(const Request& request) {
+  FakeQp* qp = request.qp;
+  const ibv_send_wr& work = request.work;
   ibv_wc done{};
-  done.wr_id = request.wr_id;
+  done.wr_id = work.wr_id;
   done.qp_num = qp->qp.qp_num;
   done.status = qp->broken ? IBV_WC_WR_FLUSH_ERR : sendStatus;
-  if (qp->peer == nullptr && done.status == IBV_WC_SUCCESS) done.status = IBV_WC_RETRY_EXC_ERR;
+  if ((qp->peer == nullptr || qp->peer->broken) && done.status == IBV_WC_SUCCESS) {
+    done.status = IBV_WC_RETRY_EXC_ERR;
+  }
+  std::vector<std::byte> data = request.data;
+  for (const ibv_sge& place : request.places) {
+    if (done.status != IBV_WC_SUCCESS) break;
+    if (!isRegistered(place.lkey, place.addr, place.length)) done.status = IBV_WC_LOC_PROT_ERR;
+    const auto* from = reinterpret_cast<const std::byte*>(place.addr);
+    data.insert(data.end(), from, from + place.length);
+  }
+  const uint64_t to = work.wr.rdma.remote_addr;
+  if (done.status == IBV_WC_SUCCESS && !isRegistered(work.wr.rdma.rkey, to, data.size())) {
+    done.status = IBV_WC_REM_ACCESS_ERR;
+  }
+  if (done.status == IBV_WC_LOC_PROT_ERR || done.status == IBV_WC_REM_ACCESS_ERR) ++strayWrites;
   if (done.status != IBV_WC_SUCCESS) {
     qp->broken = true;
     return complete(qp->cq, done);
   }
   ++writes;
   ++writesOf[qp->qp.qp_num];
-  if (!data.empty()) {
-    std::memcpy(reinterpret_cast<void*>(request.wr.rdma.remote_addr), data.data(), data.size());
-  }
-  if (request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+  if (!data.empty()) std::memcpy(reinterpret_cast<void*>(to), data.data(), data.size());
+  if (work.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
     FakeQp* peer = qp->peer;
     if (peer->receives.empty()) {
       ++notReady;
@@ -262,11 +292,11 @@ void FakeVerbs::carryOut(FakeQp* qp, const ibv_send_wr& request,
     arrival.wr_id = peer->receives.front();
     peer->receives.pop_front();
     arrival.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
-    arrival.imm_data = request.imm_data;
+    arrival.imm_data = work.imm_data;
     arrival.byte_len = static_cast<uint32_t>(data.size());
     complete(peer->cq, arrival);
   }
-  if ((request.send_flags & IBV_SEND_SIGNALED) != 0) complete(qp->cq, done);
+  if ((work.send_flags & IBV_SEND_SIGNALED) != 0) complete(qp->cq, done);
 }
 
 int FakeVerbs::postRecv(ibv_qp* qp, ibv_recv_wr* requests, ibv_recv_wr** bad) {

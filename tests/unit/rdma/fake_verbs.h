@@ -68,6 +68,7 @@ struct FakeId {
   FakeId* peer = nullptr;
   uint16_t listening = 0;
   uint32_t qpNumber = 0;
+  ibv_context* answering = nullptr;  // the device that it calls
 };
 struct FakeEvents {
   rdma_event_channel channel{};
@@ -81,22 +82,25 @@ class FakeVerbs final : public VerbsApi {
 
   // errno by the name of the call; it fails for ever.
   std::map<std::string, int> failing;
+  std::map<std::string, int> failingAfter;  // that many calls more succeed
   std::map<std::string, int> calls;
   // What happens to a connection request.
   enum class Answer { kDeliver, kReject, kSilence, kUnreachable };
   Answer answer = Answer::kDeliver;
   std::function<void(std::string*)> onPrivateData;  // may forge it
-  // Deliveries wait until deliver() when set.
+  // Deliveries wait until deliver() when set. `lastFirst`: later queue pairs overtake earlier ones.
   bool held = false;
   void deliver(bool lastFirst = false);
   // Next send requests fail with this status (of all queue pairs).
   ibv_wc_status sendStatus = IBV_WC_SUCCESS;
-  uint64_t notReady = 0;  // sends that met no receive entry
-  uint64_t overruns = 0;  // of completion queues
+  uint64_t notReady = 0;     // sends that met no receive entry
+  uint64_t overruns = 0;     // of completion queues
+  uint64_t strayWrites = 0;  // from or to memory that is not registered
   uint64_t writes = 0;
   uint64_t acknowledged = 0;              // asynchronous events
   std::map<uint32_t, uint64_t> writesOf;  // by queue pair
   int live() const { return live_; }      // objects that were not destroyed
+  size_t liveRegions() const { return regions_.size(); }
   FakeQp* lastQp() { return qps_.empty() ? nullptr : qps_.back(); }
   const std::list<FakeQp*>& queuePairs() const { return qps_; }
 
@@ -163,12 +167,21 @@ class FakeVerbs final : public VerbsApi {
  private:
   bool fails(const std::string& call);
   FakeDevice* of(ibv_context* context);
-  void carryOut(FakeQp* qp, const ibv_send_wr& request, const std::vector<std::byte>& data);
+  struct Request {
+    FakeQp* qp;
+    ibv_send_wr work;
+    std::vector<ibv_sge> places;
+    std::vector<std::byte> data;  // of those that hold it
+  };
+  void carryOut(const Request& request);
+  bool isRegistered(uint32_t key, uint64_t address, uint64_t bytes) const;
   FakeQp* byNumber(uint32_t number);
+  ibv_context* contextOf(const sockaddr* address, bool last);
 
   std::list<FakeDevice> devices_;
   std::list<FakeQp*> qps_;
-  std::list<std::function<void()>> waiting_;
+  std::list<Request> waiting_;
+  std::map<uint32_t, ibv_mr*> regions_;  // by key
   std::map<std::string, uint16_t> bound_;
   std::map<uint16_t, FakeId*> listeners_;
   FakeId* connection_ = nullptr;

@@ -29,7 +29,7 @@ inline FrameHeader header(uint64_t sequence, uint64_t bytes) {
 
 class LinkTest : public ::testing::Test {
  protected:
-  void make(const RingShape& shape, uint64_t stripe = 512 * 1024) {
+  void make(const RingShape& shape, uint64_t stripe = 512 * 1024, uint64_t direct = UINT64_MAX) {
     FakePort port;
     port.gids = {{"10.0.0.1"}};
     fake_ = verbs_.addDevice("fake0", {port});
@@ -50,6 +50,7 @@ class LinkTest : public ::testing::Test {
       settings.remoteRing = ends_[1 - i].queues->ring();
       settings.remoteKeys = {ends_[1 - i].queues->rails()[0].region->rkey};
       settings.stripeBytes = stripe;
+      settings.directBytes = direct;
       settings.sleepers = &sleepers_;
       RdmaLink::Names names;
       names.peer = static_cast<uint32_t>(1 - i);

@@ -229,7 +229,7 @@ TEST_F(LinkTest, MemoryThatCannotBeLockedIsTold) {
   auto made = QueueSet::make({device_}, {16, 32768, 1});
   EXPECT_EQ(made.status().eiCode(), 11);
   EXPECT_THAT(made.status().text(),
-              ::testing::AllOf(HasSubstr("1048576 bytes"), HasSubstr("RLIMIT_MEMLOCK")));
+              ::testing::AllOf(HasSubstr("1052672 bytes"), HasSubstr("RLIMIT_MEMLOCK")));
   verbs_.failing.clear();
   verbs_.failing["createQp"] = ENOMEM;
   made = QueueSet::make({device_}, {16, 32768, 2});

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "src/runtime/arena.h"
+#include "src/runtime/memory_watch.h"
 #include "tests/unit/rdma/link_ends.h"
 #include "tests/unit/rdma/setup_ends.h"
 
@@ -29,21 +31,28 @@ class RailsTest : public SetupTest {
   }
   std::string description() { return hosts_[0].made[0].link->description; }
   void carry(size_t bytes) {
-    const auto data = pattern(bytes, 3);
-    std::vector<std::byte> into(bytes);
+    std::vector<std::byte> from(bytes), into(bytes);
+    carry(bytes, from.data(), into.data());
+  }
+  void carry(size_t bytes, std::byte* from, std::byte* into) {
+    const auto data = pattern(bytes, static_cast<unsigned>(++sequence_));
+    std::copy(data.begin(), data.end(), from);
     SendState send;
-    send.header = header(++sequence_, bytes);
-    send.data = data.data();
+    send.header = header(sequence_, bytes);
+    send.data = from;
     ReceiveState receive;
     receive.expected = send.header;
-    receive.data = into.data();
+    receive.data = into;
     bool sent = false, received = false;
     for (int i = 0; i < 1000 && !(sent && received); ++i) {
       sent = sent || hosts_[0].made[0].link->message->send(send) == Io::kDone;
       received = received || hosts_[1].made[0].link->message->receive(receive) == Io::kDone;
     }
     EXPECT_TRUE(sent && received);
-    EXPECT_EQ(data, into);
+    EXPECT_TRUE(std::equal(data.begin(), data.end(), into));
+  }
+  const RdmaLink& link(int end) const {
+    return static_cast<const RdmaLink&>(*hosts_[end].made[0].link->message);
   }
   uint64_t sequence_ = 0;
 };
@@ -57,8 +66,7 @@ TEST_F(RailsTest, EachCardHasAQueuePairAndCarriesItsShare) {
                               "MTU 1024")));
   EXPECT_EQ(verbs_.calls["createCq"], 4) << "two at each end";
   const auto writes = [&](size_t queue) {
-    const auto* link = static_cast<RdmaLink*>(hosts_[0].made[0].link->message.get());
-    return verbs_.writesOf[link->queues().qp(queue)->qp_num];
+    return verbs_.writesOf[link(0).queues().qp(queue)->qp_num];
   };
   carry(50);
   EXPECT_EQ(writes(1), 0u) << "one suffices for little";
@@ -77,6 +85,36 @@ TEST_F(RailsTest, SeveralQueuePairsOnEachCard) {
   ASSERT_TRUE(complete()) << hosts_[0].failure << hosts_[1].failure;
   EXPECT_THAT(description(), HasSubstr("6 queue pairs"));
   carry(50000);
+}
+
+TEST_F(RailsTest, MemoryIsRegisteredWithEachCardOrNotAtAll) {
+  FakePort port;
+  port.gids = {{"10.2.0.1"}, {"10.2.0.2"}};
+  verbs_.addDevice("fake1", {port});
+  hosts_[0].own.mine.more = {ip("10.2.0.1")};
+  hosts_[1].own.mine.more = {ip("10.2.0.2")};
+  for (auto& tools : tools_) tools.directBytes = 4096;
+  run();
+  ASSERT_TRUE(complete()) << hosts_[0].failure << hosts_[1].failure;
+  runtime::Arena& arena = **runtime::Arena::ofDevice(0);
+  auto* from = static_cast<std::byte*>(*arena.allocate(50000));
+  auto* into = static_cast<std::byte*>(*arena.allocate(50000));
+  // Refused by the sender's second card, and then by the receiver's.
+  verbs_.failing["regMr"] = ENOMEM;
+  for (const int registrations : {1, 3}) {
+    verbs_.failingAfter["regMr"] = registrations;
+    carry(50000, from, into);
+    EXPECT_EQ(link(0).framesWritten(), 0u);
+    runtime::memoryLeaves({from, 4096});
+  }
+  verbs_.failing.clear();
+  verbs_.failingAfter.clear();
+  runtime::memoryLeaves({into, 4096});
+  carry(50000, from, into);
+  EXPECT_EQ(link(0).framesWritten(), 1u);
+  EXPECT_EQ(verbs_.liveRegions(), 4u + 4u) << "rings, and both buffers with both cards";
+  for (std::byte* memory : {from, into}) ASSERT_TRUE(arena.release(memory).isOk());
+  EXPECT_EQ(verbs_.liveRegions(), 4u);
 }
 
 TEST_F(RailsTest, TheEndWithFewerCardsDecides) {
