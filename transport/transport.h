@@ -41,7 +41,7 @@ struct alignas(64) EntryLine {
   uint64_t input = 0;      // BufferRef of the writer's input window
   uint64_t output = 0;     // and of its output window
   uint64_t scratch = 0;    // and of its scratch
-  uint64_t spare = 0;
+  uint64_t slotBytes = 0;  // of the writer's staging
 };
 
 // A place in the writer's memory that the reader can reach: an offset in the writer's arena, or
@@ -54,7 +54,9 @@ struct BufferRef {
 
 // Everything that rank r tells rank q through memory. Lives in r's arena, written by r only.
 struct PairBoard {
-  EntryLine entry[2];      // collectives
+  static constexpr size_t kInlineBytes = 512;
+  EntryLine entry[2];                              // collectives
+  alignas(64) std::byte inlined[2][kInlineBytes];  // of each entry: a small input itself
   SignalLine open;         // r exposes buffers to q: may be read and written now
   SignalLine close;        // r has finished with what q exposed
   EntryLine sendEntry[2];  // point to point, r sends to q

@@ -135,8 +135,8 @@ Result<HcclRootInfo> startRoot(const RootOptions& options) {
   return encodeRootInfo(handle);
 }
 
-size_t liveRootCount() {
-  return bootstrap::RootRegistry::instance().liveCount();
+bool isRootLive(const SocketAddress& address) {
+  return bootstrap::RootRegistry::instance().isLive(address);
 }
 
 }  // namespace hccl

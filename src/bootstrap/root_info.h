@@ -49,7 +49,7 @@ struct RootOptions {
 // time. Errors: EI0001 (NIC), EI0019 with HCCL_E_UNAVAIL (port).
 Result<HcclRootInfo> startRoot(const RootOptions& options);
 
-// Number of servers that are still at work (tests, diagnosis).
-size_t liveRootCount();
+// Whether the server at `address` is still at work (tests, diagnosis).
+bool isRootLive(const SocketAddress& address);
 
 }  // namespace hccl

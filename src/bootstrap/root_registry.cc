@@ -50,10 +50,11 @@ void RootRegistry::stopLingering(const IpAddress& ip, std::span<const uint16_t> 
   });
 }
 
-size_t RootRegistry::liveCount() {
+bool RootRegistry::isLive(const SocketAddress& address) {
   const std::lock_guard lock(mutex_);
   removeFinished();
-  return servers_.size();
+  return std::any_of(servers_.begin(), servers_.end(),
+                     [&](const auto& server) { return server->address() == address; });
 }
 
 void RootRegistry::removeFinished() {

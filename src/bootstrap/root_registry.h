@@ -24,8 +24,8 @@ class RootRegistry {
   Status start(RootServerOptions options);
   // Ends the servers at these ports that only answer late ranks, so that the ports become free.
   void stopLingering(const IpAddress& ip, std::span<const uint16_t> ports);
-  // Servers at work; those that have finished are removed.
-  size_t liveCount();
+  // Whether a server is at work at this address; those that have finished are removed.
+  bool isLive(const SocketAddress& address);
 
  private:
   RootRegistry();

@@ -141,11 +141,13 @@ bool RootServer::isDone() const {
   const bool anyLeft = std::any_of(connections_.begin(), connections_.end(),
                                    [](const auto& entry) { return entry.second->hasJoined; });
   if (anyLeft) return false;
-  return !isLingering() || (expectedAnswers_ != 0 && answered_ >= expectedAnswers_);
+  const bool areAllAnswered = expectedAnswers_ != 0 && answered_ >= expectedAnswers_;
+  return !isLingering() || areAllAnswered || lingerDeadline_.expired();
 }
 
 int RootServer::waitMs() const {
   Deadline next = verdict_ == nullptr ? deadline_.earlier(disputeDeadline_) : verdictDeadline_;
+  if (isLingering() && !lingerDeadline_.expired()) next = next.earlier(lingerDeadline_);
   if (stopping_.load(std::memory_order_acquire)) next = next.earlier(Deadline::after(0.05));
   if (acceptPausedUntilNs_ != 0) next = next.earlier(Deadline::atNs(acceptPausedUntilNs_));
   if (!pending_.empty()) {

@@ -106,7 +106,8 @@ class RootServer {
   bool failed_ = false;
   size_t answered_ = 0;
   uint32_t expectedAnswers_ = 0;  // 0: nobody has told the number of ranks
-  Deadline verdictDeadline_ = Deadline::never();
+  Deadline verdictDeadline_ = Deadline::never();  // to deliver it
+  Deadline lingerDeadline_ = Deadline::never();   // for ranks that come late
 
   std::atomic<bool> finished_{false}, lingering_{false}, stopping_{false};
   std::mutex descriptorsMutex_;

@@ -168,6 +168,7 @@ void RootServer::decide(const Verdict& verdict) {
       failed_ ? std::min(options_.lingerSeconds, deadline_.remainingSeconds()) : 0;
   verdictDeadline_ = Deadline::after(std::max(linger, kDeliverySeconds));
   if (linger > 0) {
+    lingerDeadline_ = Deadline::after(linger);
     lingering_.store(true, std::memory_order_release);
   } else {
     // Before anyone knows: a next communicator on this port must not meet this server.

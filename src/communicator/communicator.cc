@@ -18,6 +18,8 @@ namespace hccl {
 namespace {
 
 constexpr double kShutdownSeconds = 1.0;
+// Up to here the calling thread does the steps that need no waiting (some microseconds).
+constexpr uint64_t kBriefBytes = 64ULL << 10;
 
 plan::Topology topologyOf(const Cluster& cluster) {
   std::vector<uint32_t> serverOf;
@@ -151,6 +153,12 @@ Result<const Communicator::CachedPlan*> Communicator::planFor(const plan::OpDesc
 }
 
 Status Communicator::collective(const CollectiveCall& call, runtime::Stream* stream) {
+  HCCL_RETURN_IF_ERROR(enqueueCollective(call, stream));
+  runtime::assist(stream);
+  return Status::ok();
+}
+
+Status Communicator::enqueueCollective(const CollectiveCall& call, runtime::Stream* stream) {
   std::lock_guard lock(mutex_);
   HCCL_RETURN_IF_ERROR(usable());
   plan::OpDesc op;
@@ -163,13 +171,14 @@ Status Communicator::collective(const CollectiveCall& call, runtime::Stream* str
   lastPlan_[static_cast<uint8_t>(op.type)] = cached->plan;
   executor::CollectiveTask* task = tasks_->collective();
   executor::Launch& launch = task->launch;
-  launch.plan = cached->plan;
+  if (launch.plan != cached->plan) launch.plan = cached->plan;
   launch.op = op;
   if (Status s = fillLaunch(call, rank(), size(), params_.settings.bufferBytes, launch);
       !s.isOk()) {
     task->discard();
     return s;
   }
+  task->isBrief = std::max(launch.inputBytes, launch.outputBytes) <= kBriefBytes;
   launch.sequence = context_->takeSequence();
   launch.ticket = context_->recorder().queued(
       {launch.sequence, call.count, call.root, static_cast<uint8_t>(call.type),
@@ -185,6 +194,13 @@ Status Communicator::collective(const CollectiveCall& call, runtime::Stream* str
 
 Status Communicator::transfers(const std::vector<executor::TransferItem>& items,
                                runtime::Stream* stream) {
+  HCCL_RETURN_IF_ERROR(enqueueTransfers(items, stream));
+  runtime::assist(stream);
+  return Status::ok();
+}
+
+Status Communicator::enqueueTransfers(const std::vector<executor::TransferItem>& items,
+                                      runtime::Stream* stream) {
   std::lock_guard lock(mutex_);
   HCCL_RETURN_IF_ERROR(usable());
   std::vector<uint32_t> peers;
@@ -215,7 +231,9 @@ Status Communicator::transfers(const std::vector<executor::TransferItem>& items,
     task->selfCopies.push_back({own[0][i].buffer, own[1][i].buffer, bytes});
   }
   uint64_t elements = 0;
+  uint64_t bytes = 0;
   for (const executor::TransferItem& item : items) {
+    bytes += item.count * reduce::typeSize(item.dataType);
     if (item.peer == rank()) continue;
     executor::PointToPointPeer& pair = context_->pointToPoint(item.peer);
     executor::PairLane& lane = item.send ? pair.send : pair.receive;
@@ -223,6 +241,7 @@ Status Communicator::transfers(const std::vector<executor::TransferItem>& items,
     elements += item.count;
     task->items.back().ticket = lane.tickets.fetch_add(1, std::memory_order_relaxed);
   }
+  task->isBrief = bytes <= kBriefBytes;
   task->ticket = context_->recorder().queued(
       {0, elements, 0, HCCL_CMD_BATCH_SEND_RECV,
        static_cast<uint8_t>(items.empty() ? HCCL_DATA_TYPE_INT8 : items[0].dataType),

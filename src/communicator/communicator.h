@@ -151,6 +151,9 @@ class Communicator {
   };
 
   Status open();
+  Status enqueueCollective(const CollectiveCall& call, runtime::Stream* stream);
+  Status enqueueTransfers(const std::vector<executor::TransferItem>& items,
+                          runtime::Stream* stream);
   Result<const CachedPlan*> planFor(const plan::OpDesc& op, uint64_t bytes);
   // Joins failure news of links and context; outlives both, since the control thread may be calling
   // it.

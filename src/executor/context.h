@@ -54,6 +54,11 @@ struct Peer {
 
   // Of the operation that runs: where the peer's windows are in this process.
   bool entrySeen = false;
+  bool isOpenGiven = false;  // with the entry: the first open step is done
+  bool isOpenSeen = false;   // the same of the peer
+  // The input went along with the entry, to the peer or from it: nobody waits for its closing.
+  bool isInlinedTo = false;
+  bool isInlinedFrom = false;
   // The operation, as its number and 1, in which what the peer said is what this rank does; and in
   // which it is not, with what it said.
   uint64_t agreedIn = 0;

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "src/executor/mismatch.h"
 #include "src/fault/ei_errors.h"
 #include "src/reduce/reduce.h"
@@ -15,27 +18,20 @@ using plan::Ref;
 using plan::Step;
 using plan::StepKind;
 using runtime::Poll;
-using transport::BufferRef;
+using transport::PairBoard;
 
-// Flags of the buffer references in an entry.
-constexpr uint64_t kStagedBit = 1ULL << 62;
-constexpr uint64_t kPresentBit = 1ULL << 61;
 // Outputs of operations beyond the caches are written around them.
 constexpr uint64_t kStreamingBytes = 8ULL << 20;
-// A sleeping thread polls some fifty times a second: looks must not be rarer than a few of its
-// polls.
+// Short waits do not look at the clock. A sleeping thread polls some fifty times a second: looks
+// must not be rarer than a few of its polls.
+constexpr uint64_t kPollsBeforeClockReads = 32;
 constexpr uint64_t kPollsBetweenClockReads = 8;
-
-uint64_t windowBlocks(BufferShape shape, uint32_t blocks) {
-  return shape == BufferShape::kSingle ? 1 : blocks;
-}
 
 }  // namespace
 
 void Execution::begin(const Launch& launch) {
   launch_ = &launch;
-  plan_ = launch.plan.get();
-  lanes_.resize(plan_->lanes);
+  if (plan_ != launch.plan) usePlan(launch.plan);
   for (LaneState& lane : lanes_) {
     lane.iteration = 0;
     lane.position = 0;
@@ -43,17 +39,6 @@ void Execution::begin(const Launch& launch) {
     lane.frameActive = false;
     lane.pieceSent = false;
   }
-  positionOf_.resize(plan_->steps.size());
-  size_t operands = 1;
-  for (const std::vector<uint32_t>& steps : plan_->laneSteps) {
-    for (uint32_t i = 0; i < steps.size(); ++i) {
-      positionOf_[steps[i]] = i;
-      const Step& step = plan_->steps[steps[i]];
-      operands = std::max<size_t>(operands, size_t{step.targets} + step.sources);
-    }
-  }
-  targets_.resize(operands);
-  sources_.resize(operands);
   idlePolls_ = 0;
   waitingSince_ = 0;
   brokenLink_ = BrokenLink();
@@ -67,6 +52,23 @@ void Execution::begin(const Launch& launch) {
   if (status_.isOk()) publishEntries();
 }
 
+void Execution::usePlan(std::shared_ptr<const plan::Plan> plan) {
+  plan_ = std::move(plan);
+  lanes_.resize(plan_->lanes);
+  positionOf_.resize(plan_->steps.size());
+  size_t operands = 1;
+  for (const std::vector<uint32_t>& steps : plan_->laneSteps) {
+    for (uint32_t i = 0; i < steps.size(); ++i) {
+      positionOf_[steps[i]] = i;
+      const Step& step = plan_->steps[steps[i]];
+      operands = std::max<size_t>(operands, size_t{step.targets} + step.sources);
+    }
+  }
+  targets_.resize(operands);
+  sources_.resize(operands);
+  canInline_ = canInline();
+}
+
 // Decides, for this rank alone, which windows are the caller's memory and which are staged.
 Status Execution::prepare() {
   const plan::Geometry& g = launch_->geometry;
@@ -74,69 +76,29 @@ Status Execution::prepare() {
   for (uint32_t r : plan_->directPeers) {
     allInProcess = allInProcess && context_.peer(r).direct->sameProcess;
   }
+  const bool varying = plan::hasVaryingBlocks(launch_->op.type);
   uint64_t offset = 0;
   const auto reachable = [&](const std::byte* p, uint64_t bytes) {
     if (bytes == 0 || allInProcess) return true;
     runtime::Arena* arena = runtime::Arena::find(p, bytes, &offset);
     return arena != nullptr && arena->device() == context_.device();
   };
-  const bool varying = plan::hasVaryingBlocks(launch_->op.type);
-  inputStaged_ = plan_->inputRemote && ((varying && plan_->inputShape == BufferShape::kFull) ||
-                                        !reachable(launch_->input, launch_->inputBytes));
+  inputInlined_ = canInline_ && !varying && g.iterations == 1 && launch_->inputBytes > 0 &&
+                  launch_->inputBytes <= PairBoard::kInlineBytes;
+  inputStaged_ = !inputInlined_ && plan_->inputRemote &&
+                 ((varying && plan_->inputShape == BufferShape::kFull) ||
+                  !reachable(launch_->input, launch_->inputBytes));
   outputStaged_ = launch_->outputAliasesInput ||
                   (plan_->outputRemote && ((varying && plan_->outputShape == BufferShape::kFull) ||
                                            !reachable(launch_->output, launch_->outputBytes)));
   const uint64_t blockBytes = g.capacity * g.elementSize;
-  outputWindow_ = inputStaged_ ? windowBlocks(plan_->inputShape, plan_->blocks) * blockBytes : 0;
-  scratch_ = outputWindow_ +
-             (outputStaged_ ? windowBlocks(plan_->outputShape, plan_->blocks) * blockBytes : 0);
+  outputWindow_ = inputStaged_ ? windowBlocks(plan_->inputShape) * blockBytes : 0;
+  scratch_ = outputWindow_ + (outputStaged_ ? windowBlocks(plan_->outputShape) * blockBytes : 0);
   slotBytes_ = scratch_ + plan_->scratchBlocks * blockBytes;
   slotBytes_ = (slotBytes_ + 63) / 64 * 64;
   if (slotBytes_ > 0) HCCL_RETURN_IF_ERROR(context_.staging().reserve(2 * slotBytes_));
   base_ = context_.staging().data();
   return Status::ok();
-}
-
-void Execution::publishEntries() {
-  const plan::Geometry& g = launch_->geometry;
-  for (uint32_t r : plan_->messagePeers) {
-    context_.peer(r).framesSent = 0;
-    context_.peer(r).framesReceived = 0;
-  }
-  for (uint32_t r : plan_->directPeers) {
-    Peer& peer = context_.peer(r);
-    peer.entrySeen = false;
-    ++peer.operations;
-    transport::EntryLine& entry = peer.direct->mine->entry[peer.operations & 1];
-    const auto ref = [&](const void* p) {
-      uint64_t offset = 0;
-      if (peer.direct->sameProcess) return BufferRef::address(p);
-      return runtime::Arena::find(p, 1, &offset) != nullptr ? BufferRef::offset(offset)
-                                                            : uint64_t{0};
-    };
-    const auto window = [&](bool output) -> uint64_t {
-      const bool staged = output ? outputStaged_ : inputStaged_;
-      const BufferShape shape = output ? plan_->outputShape : plan_->inputShape;
-      const std::byte* user = output ? launch_->output : launch_->input;
-      if (staged) {
-        uint64_t place = output ? outputWindow_ : 0;
-        if (plan_->pairRelative) place += g.slotOffset(shape, r, 0) * g.elementSize;
-        return ref(base_ + place) | kStagedBit | kPresentBit;
-      }
-      if (user == nullptr) return 0;
-      if (plan_->pairRelative) user += g.userOffset(output, shape, r, 0) * g.elementSize;
-      return ref(user) | kPresentBit;
-    };
-    entry.sequence = launch_->sequence;
-    entry.signature = launch_->signature;
-    entry.count = launch_->countTo(r);
-    entry.input = plan_->inputRemote ? window(false) : 0;
-    entry.output = plan_->outputRemote ? window(true) : 0;
-    entry.scratch = slotBytes_ > 0 ? ref(base_ + scratch_) | kStagedBit | kPresentBit : 0;
-    entry.spare = slotBytes_;
-    entry.ordinal.store(peer.operations, std::memory_order_release);
-    peer.direct->ring();
-  }
 }
 
 Poll Execution::advance() noexcept {
@@ -149,7 +111,10 @@ Poll Execution::advance() noexcept {
       finished = false;
     }
   }
-  if (finished) return Poll::kDone;
+  if (finished) {
+    prepareNextEntries();
+    return Poll::kDone;
+  }
   if (moved) {
     idlePolls_ = 0;
     waitingSince_ = 0;
@@ -162,7 +127,8 @@ Poll Execution::advance() noexcept {
   }
   if (suspicion_.isRaised && judgeSuspicion()) return Poll::kDone;
   const bool news = newsOfDepartures();
-  if (++idlePolls_ % kPollsBetweenClockReads == 0 || news) {
+  ++idlePolls_;
+  if ((idlePolls_ >= kPollsBeforeClockReads && idlePolls_ % kPollsBetweenClockReads == 0) || news) {
     if (peerLeft()) {
       status_ = peerLeftError();
       return Poll::kDone;
@@ -345,89 +311,6 @@ bool Execution::contactHasData(const Step& step, uint64_t c) const {
     if (segmentLength(plan_->segmentPool[step.segment + s], c) > 0) return true;
   }
   return false;
-}
-
-// ---- signals ------------------------------------------------------------------------------------
-
-Execution::Outcome Execution::signalStep(const Step& step, uint64_t c) {
-  if (!contactHasData(step, c)) return Outcome::kDone;
-  Peer& peer = context_.peer(step.peer);
-  if (step.kind == StepKind::kOpen) {
-    peer.direct->mine->open.value.store(++peer.opensSent, std::memory_order_release);
-  } else {
-    peer.direct->mine->close.value.store(++peer.closesSent, std::memory_order_release);
-  }
-  peer.direct->ring();
-  return Outcome::kDone;
-}
-
-Execution::Outcome Execution::awaitStep(const Step& step, uint64_t c) {
-  if (!contactHasData(step, c)) return Outcome::kDone;
-  Peer& peer = context_.peer(step.peer);
-  if (!peer.entrySeen) {
-    const Outcome outcome = readEntry(peer);
-    if (outcome != Outcome::kDone) {
-      describeWait(step);
-      return outcome;
-    }
-  }
-  const bool open = step.kind == StepKind::kAwaitOpen;
-  const transport::SignalLine& line = open ? peer.direct->theirs->open : peer.direct->theirs->close;
-  uint64_t& seen = open ? peer.opensSeen : peer.closesSeen;
-  if (line.value.load(std::memory_order_acquire) <= seen) {
-    describeWait(step);
-    return Outcome::kIdle;
-  }
-  ++seen;
-  return Outcome::kDone;
-}
-
-// The pair's first contact: compares the operation and learns where the peer's windows are.
-Execution::Outcome Execution::readEntry(Peer& peer) {
-  if (differs(peer)) return Outcome::kIdle;
-  const transport::EntryLine& entry = peer.direct->theirs->entry[peer.operations & 1];
-  if (entry.ordinal.load(std::memory_order_acquire) < peer.operations) return Outcome::kIdle;
-  if (entry.signature != launch_->signature || entry.sequence != launch_->sequence ||
-      entry.count != launch_->countFrom(peer.rank)) {
-    return suspect(peer.rank,
-                   {launch_->sequence, launch_->signature, launch_->countFrom(peer.rank)},
-                   {entry.sequence, entry.signature, entry.count});
-  }
-  const plan::Geometry& g = launch_->geometry;
-  peer.slotBytes = entry.spare;
-  const auto resolve = [&](uint64_t ref, bool& staged, bool output) -> std::byte* {
-    staged = (ref & kStagedBit) != 0;
-    if ((ref & kPresentBit) == 0) return nullptr;
-    uint64_t bytes = peer.slotBytes;
-    if (!staged) {
-      // What the peer's buffer holds, as far as this rank may touch it.
-      const BufferShape shape = output ? plan_->outputShape : plan_->inputShape;
-      uint64_t elements = g.total;
-      if (plan_->pairRelative) {
-        elements = output ? launch_->countTo(peer.rank) : launch_->countFrom(peer.rank);
-      } else if (g.inputCounts != nullptr) {
-        elements = g.inputCounts[peer.rank];  // varying blocks: full windows are staged
-      } else if (!g.vector) {
-        elements *= windowBlocks(shape, plan_->blocks);
-      }
-      bytes = elements * g.elementSize;
-    }
-    return peer.direct->resolve(ref & ~(kStagedBit | kPresentBit), bytes);
-  };
-  bool unused = false;
-  peer.input = resolve(entry.input, peer.inputStaged, false);
-  peer.output = resolve(entry.output, peer.outputStaged, true);
-  peer.scratch = resolve(entry.scratch, unused, false);
-  if ((entry.input != 0 && peer.input == nullptr) ||
-      (entry.output != 0 && peer.output == nullptr) ||
-      (entry.scratch != 0 && peer.scratch == nullptr)) {
-    return failWith(Status(HCCL_E_INTERNAL,
-                           fmt::format("rank {} named memory outside of its arena", peer.rank), 0,
-                           static_cast<int>(peer.rank)));
-  }
-  peer.entrySeen = true;
-  peer.agreedIn = launch_->sequence + 1;
-  return Outcome::kDone;
 }
 
 }  // namespace hccl::executor

@@ -36,7 +36,12 @@ class Execution {
   };
   enum class Outcome { kDone, kIdle, kProgress, kFailed };
 
+  void usePlan(std::shared_ptr<const plan::Plan> plan);
   Status prepare();
+  void openAtOnce();
+  bool canInline() const;
+  void prefetchInlined(const Peer& peer) const;
+  void prepareNextEntries() const;
   void publishEntries();
   bool runLane(uint16_t lane, bool& moved);
   bool mayStart(const LaneState& lane) const;
@@ -69,6 +74,9 @@ class Execution {
   uint64_t segmentLength(const plan::Segment& segment, uint64_t c) const {
     return launch_->geometry.length(segment.lengthOutput, segment.lengthBlock, segment.run, c);
   }
+  uint64_t windowBlocks(plan::BufferShape shape) const {
+    return shape == plan::BufferShape::kSingle ? 1 : plan_->blocks;
+  }
   bool contactHasData(const plan::Step& step, uint64_t c) const;
   std::byte* address(uint32_t rank, const plan::Ref& ref, uint64_t c) const;
   std::byte* localAddress(const plan::Ref& ref, uint64_t c) const;
@@ -77,7 +85,7 @@ class Execution {
 
   Context& context_;
   const Launch* launch_ = nullptr;
-  const plan::Plan* plan_ = nullptr;
+  std::shared_ptr<const plan::Plan> plan_;
   std::vector<LaneState> lanes_;
   std::vector<uint32_t> positionOf_;  // of each step in its lane
   std::vector<void*> targets_;
@@ -86,6 +94,8 @@ class Execution {
   uint64_t slotBytes_ = 0;
   uint64_t outputWindow_ = 0;  // offsets in a slot
   uint64_t scratch_ = 0;
+  bool canInline_ = false;  // of the plan
+  bool inputInlined_ = false;
   bool inputStaged_ = false;
   bool outputStaged_ = false;
   bool streaming_ = false;

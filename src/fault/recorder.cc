@@ -3,7 +3,7 @@
 #include <mutex>
 #include <set>
 
-#include "src/base/clock.h"
+#include "src/base/ticks.h"
 
 namespace hccl {
 namespace {
@@ -55,9 +55,9 @@ Recorder::Ticket Recorder::queued(const OpFacts& facts) noexcept {
   slot.stream.store(facts.stream, kRelaxed);
   slot.algorithm.store(facts.algorithm, kRelaxed);
   slot.state.store(static_cast<uint64_t>(OpState::kQueued), kRelaxed);
-  slot.queuedNs.store(monotonicNs(), kRelaxed);
+  slot.queuedTicks.store(Ticks::now(), kRelaxed);
   slot.waitingNs.store(0, kRelaxed);
-  slot.endedNs.store(0, kRelaxed);
+  slot.endedTicks.store(0, kRelaxed);
   slot.peer.store(-1, kRelaxed);
   slot.step.store("", kRelaxed);
   slot.ticket.store(ticket, std::memory_order_release);
@@ -78,7 +78,7 @@ void Recorder::ended(Ticket ticket, bool isOk) noexcept {
   ended_.fetch_add(1, kRelaxed);
   Slot* slot = slotOf(ticket);
   if (slot == nullptr) return;  // long ago: its place belongs to another one
-  slot->endedNs.store(monotonicNs(), kRelaxed);
+  slot->endedTicks.store(Ticks::now(), kRelaxed);
   slot->state.store(static_cast<uint64_t>(isOk ? OpState::kDone : OpState::kFailed), kRelaxed);
 }
 
@@ -86,6 +86,8 @@ std::vector<OpRecord> Recorder::snapshot() const {
   const uint64_t last = next_.load(std::memory_order_acquire);
   const uint64_t first = last > kSlots ? last - kSlots : 0;
   std::vector<OpRecord> records;
+  const Ticks::Converter converter;
+  const auto nsOf = [&](uint64_t ticks) { return ticks == 0 ? 0 : converter.toNs(ticks); };
   for (uint64_t i = first; i < last; ++i) {
     const Slot& slot = slots_[i % kSlots];
     if (slot.ticket.load(std::memory_order_acquire) != i + 1) continue;
@@ -100,9 +102,9 @@ std::vector<OpRecord> Recorder::snapshot() const {
                     static_cast<uint32_t>(slot.stream.load(kRelaxed)),
                     slot.algorithm.load(kRelaxed)};
     record.state = static_cast<OpState>(slot.state.load(kRelaxed));
-    record.queuedNs = slot.queuedNs.load(kRelaxed);
+    record.queuedNs = nsOf(slot.queuedTicks.load(kRelaxed));
     record.waitingNs = slot.waitingNs.load(kRelaxed);
-    record.endedNs = slot.endedNs.load(kRelaxed);
+    record.endedNs = nsOf(slot.endedTicks.load(kRelaxed));
     record.peer = slot.peer.load(kRelaxed);
     record.step = slot.step.load(kRelaxed);
     std::atomic_thread_fence(std::memory_order_acquire);

@@ -1,6 +1,6 @@
 // Recorder: the flight recorder of one rank of a communicator, a ring of its last operations. Any
 // thread writes and any thread reads at any time, without locks; nothing is allocated after
-// construction. An operation costs two looks at the clock.
+// construction. An operation costs two time stamps (src/base/ticks.h).
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ class Recorder {
   struct Slot {
     std::atomic<Ticket> ticket{0};
     std::atomic<uint64_t> sequence{0}, count{0}, kind{0}, stream{0}, state{0};
-    std::atomic<uint64_t> queuedNs{0}, waitingNs{0}, endedNs{0};
+    std::atomic<uint64_t> queuedTicks{0}, waitingNs{0}, endedTicks{0};
     std::atomic<int64_t> peer{-1};
     std::atomic<const char*> step{""}, algorithm{""};
   };

@@ -7,7 +7,7 @@
 //    at everything once more, then sleeps. Other threads that have to wait park on a futex of their
 //    own; whoever completes their stream, or leaves while nobody holds the role, unparks one.
 //  - When no scanner is there, a push arms the tick: a progress thread looks after the work 1 ms
-//    later, unless a helper has come.
+//    later, unless a helper has come or the thread that pushes does the work itself (assist).
 #pragma once
 
 #include <atomic>
@@ -46,6 +46,9 @@ class EngineCore {
 
   // Helps until own->completedCount() >= target (own given) or (*done)().
   bool help(Stream* own, uint64_t target, const std::function<bool()>* done, Deadline deadline);
+
+  // One look at the stream's brief tasks.
+  void assist(Stream* own);
 
   void unparkStream(Stream* stream) { parking_.unparkStream(stream, *this); }
   // Something that a done() of helpUntil may look at has changed.
@@ -97,6 +100,7 @@ class EngineCore {
   bool run(const Goal& goal, Deadline deadline, Kind kind);
 
   bool enoughHelpers() const;
+  bool isAssisted(uint32_t& seen) const;
   void workerLoop();
   void extraWorkerLoop();
   void waitForTick();
@@ -106,6 +110,7 @@ class EngineCore {
   alignas(64) std::atomic<uint32_t> scanners_{0};
   std::atomic<uint32_t> tickArmed_{0};
   std::atomic<uint32_t> helpers_{0};  // threads of the program inside help(), awake or not
+  std::atomic<uint32_t> assists_{0};  // grows while threads that enqueue advance what they enqueue
   alignas(64) std::atomic<Role> role_{Role::kFree};
   std::atomic<uint32_t>* sleepersWord_ = nullptr;  // the doorbell word
   Parking parking_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "src/runtime/engine_core.h"
 #include "src/runtime/float_guard.h"
@@ -18,6 +19,9 @@ constexpr int kOtherSteps = 8;
 // Tasks may have deadlines of their own that only their advance() knows.
 constexpr uint64_t kLongestSleepNs = 20'000'000;
 constexpr uint64_t kLongestParkNs = 100'000'000;
+// A queue longer than this leaves the caches: it is cheaper to wait a microsecond for it.
+constexpr uint64_t kAssistBacklog = 32;
+constexpr int kAssistPolls = 32;
 constexpr uint32_t kRoundsBetweenFullScans = 64;
 constexpr uint32_t kRoundsBetweenClocks = 64;
 
@@ -218,7 +222,32 @@ bool EngineCore::help(Stream* own, uint64_t target, const std::function<bool()>*
   return reached;
 }
 
+void EngineCore::assist(Stream* own) {
+  FloatGuard floats;
+  const auto advance = [own] {
+    return own->advance(kOwnSteps, Stream::Which::kBrief) == Stream::Advance::kMoved;
+  };
+  bool moved = advance();
+  for (int idle = 0; idle < kAssistPolls && own->backlog() > kAssistBacklog;) {
+    if (advance()) {
+      moved = true;
+      idle = 0;
+    } else {
+      ++idle;
+      WaitingPolicy::pause();
+    }
+  }
+  if (moved)
+    assists_.store(assists_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 // ---- workers ----
+
+// True while the only stream with work is being advanced by the thread that fills it.
+bool EngineCore::isAssisted(uint32_t& seen) const {
+  const uint32_t now = assists_.load(std::memory_order_relaxed);
+  return std::exchange(seen, now) != now && activeStreams.count() <= 1;
+}
 
 // True while workers need not do anything because threads of the program do it.
 bool EngineCore::enoughHelpers() const {
@@ -249,8 +278,14 @@ void EngineCore::workerLoop() {
   };
   Goal goal;
   goal.done = &done;
+  uint32_t assistsSeen = 0;
   while (!stop_.load(std::memory_order_seq_cst)) {
     waitForTick();
+    if (isAssisted(assistsSeen) && !stop_.load(std::memory_order_seq_cst)) {
+      tickArmed_.store(0, std::memory_order_seq_cst);
+      armTick();  // whoever pushed meanwhile relies on it
+      continue;
+    }
     enter(nullptr);
     tickArmed_.store(0, std::memory_order_seq_cst);
     if (workers_ > 1 && activeStreams.count() > scanners_.load()) wakeExtraWorkers();

@@ -67,13 +67,13 @@ void Stream::drop(Task* task) {
   completed_.fetch_add(1, std::memory_order_seq_cst);
 }
 
-Stream::Advance Stream::advance(int steps) {
+Stream::Advance Stream::advance(int steps, Which which) {
   if (!tryLock()) return Advance::kBusy;
   const uint64_t before = completed_.load(std::memory_order_relaxed);
   bool moved = false;
   for (; steps > 0; --steps) {
     Task* task = head();
-    if (task == nullptr) break;
+    if (task == nullptr || (which == Which::kBrief && !task->isBrief)) break;
     if (failed_.load(std::memory_order_relaxed) &&
         failureMode.load(std::memory_order_relaxed) == 1) {
       drop(task);
@@ -173,6 +173,10 @@ Status enqueue(Stream* stream, Task* task) {
   stream->push(task);
   engine.noteWork();
   return Status::ok();
+}
+
+void assist(Stream* stream) {
+  EngineCore::instance().assist(stream);
 }
 
 int32_t streamId(const Stream* stream) {

@@ -19,6 +19,11 @@ Stream* findStream(void* handle);
 // needed (at most one system call, see engine.h). E_UNAVAIL in a forked child.
 Status enqueue(Stream* stream, Task* task);
 
+// Advances the stream's brief tasks as far as they go without waiting. For the thread that has just
+// enqueued one, with no lock held: a loop of small operations then needs neither another thread nor
+// a long queue.
+void assist(Stream* stream);
+
 // Streams for the library's own use; the contract stands in stream_impl.h.
 Result<void*> createStream(int32_t device, uint32_t priority, uint32_t flags);
 Status destroyStream(void* handle, bool force);

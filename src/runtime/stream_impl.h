@@ -27,12 +27,17 @@ class Stream {
   // Grows whenever the stream's tasks move.
   uint64_t moves() const { return moves_.load(std::memory_order_relaxed); }
   uint64_t completedCount() const { return completed_.load(std::memory_order_seq_cst); }
+  // Tasks that are on the stream, more or less.
+  uint64_t backlog() const {
+    return enqueued_.load(std::memory_order_relaxed) - completed_.load(std::memory_order_relaxed);
+  }
   bool isIdle() const { return completedCount() >= enqueuedCount(); }
 
   // ---- the engine ----
   enum class Advance { kNothing, kMoved, kBusy };  // kBusy: another thread is at it
-  // Advances the head while it moves, for at most `steps` calls.
-  Advance advance(int steps);
+  // Advances the head while it moves, for at most `steps` calls; with kBrief only brief tasks.
+  enum class Which { kAll, kBrief };
+  Advance advance(int steps, Which which = Which::kAll);
   // A helper thread that waits for this stream and is awake takes care of it (a hint).
   std::atomic<uint32_t> owners{0};
   // Threads that sleep until completedCount() reaches something.

@@ -30,6 +30,10 @@ class Task {
   // it.
   virtual void retire() noexcept = 0;
 
+  // Set before the task is enqueued: its advance() takes microseconds at most, so that the thread
+  // which enqueues may do it.
+  bool isBrief = false;
+
   // The stream's own link; nobody else touches it.
   Task* next = nullptr;
 };

@@ -120,7 +120,7 @@ class ShmSetup final : public LinkSetup {
     HCCL_ASSIGN_OR_RETURN(pair_->board, Board::allocate(facts.device));
     static std::atomic<uint64_t> counter{0};
     const uint64_t mark = (monotonicNs() << 8) ^ ++counter;
-    pair_->board->get()->entry[0].spare = mark;
+    pair_->board->get()->entry[0].slotBytes = mark;
     offerText_ = nlohmann::json{
         {"device", facts.device},
         {"size", arena->size()},
@@ -152,7 +152,7 @@ class ShmSetup final : public LinkSetup {
     }
     const auto* board =
         reinterpret_cast<const PairBoard*>(pair_->memory->resolve(theirOffset_, sizeof(PairBoard)));
-    if (board == nullptr || board->entry[0].spare != number("mark")) {
+    if (board == nullptr || board->entry[0].slotBytes != number("mark")) {
       return Status(HCCL_E_MEMORY, "the peer's mark was not found in its shared memory");
     }
     return Status();

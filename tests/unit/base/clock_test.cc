@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <thread>
+
+#include "src/base/ticks.h"
+
 namespace hccl {
 namespace {
 
@@ -12,6 +16,21 @@ TEST(Clock, WallClockTexts) {
   const uint64_t us = 1796035451123456ULL;
   EXPECT_EQ(wallClockText(us), "2026-11-30-10:44:11.123.456");
   EXPECT_EQ(wallClockFileStamp(us), "20261130104411123");
+}
+
+// Ticks are turned into the monotonic clock's nanoseconds, to within a thousandth.
+TEST(Ticks, AgreeWithTheMonotonicClock) {
+  const uint64_t firstNs = monotonicNs();
+  const uint64_t first = Ticks::now();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const uint64_t second = Ticks::now();
+  const uint64_t secondNs = monotonicNs();
+  EXPECT_GT(second, first);
+  const Ticks::Converter converter;
+  const auto nsApart = static_cast<double>(converter.toNs(second) - converter.toNs(first));
+  EXPECT_LE(nsApart, static_cast<double>(secondNs - firstNs) * 1.001 + 100);
+  EXPECT_GE(nsApart, 49e6);
+  EXPECT_NEAR(static_cast<double>(converter.toNs(first)), static_cast<double>(firstNs), 5e6);
 }
 
 TEST(Deadline, Bounds) {

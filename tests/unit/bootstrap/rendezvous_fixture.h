@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,13 +47,16 @@ class RootFixture : public ::testing::Test {
     EXPECT_TRUE(info.isOk()) << info.status().text();
     auto handle = info ? decodeRootInfo(*info) : info.status();
     EXPECT_TRUE(handle.isOk()) << handle.status().text();
-    return handle ? *handle : RootHandle{};
+    if (!handle) return RootHandle{};
+    roots_.push_back(handle->address);
+    return *handle;
   }
 
   // Waits until every server that this test started has ended.
   bool rootsEnd(double seconds = 10) const {
     const Deadline deadline = Deadline::after(seconds);
-    while (liveRootCount() > rootsBefore_) {
+    const auto isAnyLive = [&] { return std::any_of(roots_.begin(), roots_.end(), isRootLive); };
+    while (isAnyLive()) {
       if (deadline.expired()) return false;
       std::this_thread::yield();
     }
@@ -63,8 +67,7 @@ class RootFixture : public ::testing::Test {
   JoinOptions options;
 
  private:
-  // Others may still wait for late ranks of a failed communicator.
-  size_t rootsBefore_ = liveRootCount();
+  std::vector<SocketAddress> roots_;
 };
 
 // Runs join(i) in a thread for each i and collects the results.

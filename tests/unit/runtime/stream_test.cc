@@ -113,6 +113,73 @@ TEST(Stream, StopModeDropsTasksAfterAFailure) {
   EXPECT_EQ(ran.load(), 2);
 }
 
+// Adds a task that the enqueuing thread may do; `ran` gets the number of calls.
+void addBrief(Stream* stream, std::function<Poll()> step) {
+  auto* task = new testing::FunctionTask(std::move(step));
+  task->isBrief = true;
+  ASSERT_TRUE(enqueue(stream, task).isOk());
+}
+
+TEST(Stream, AssistDoesBriefTasksInTheCallingThread) {
+  ScopedStream stream;
+  const auto self = std::this_thread::get_id();
+  for (int i = 0; i < 1000; ++i) {
+    std::thread::id doer;
+    addBrief(stream.get(), [&doer] {
+      doer = std::this_thread::get_id();
+      return Poll::kDone;
+    });
+    assist(stream.get());
+    // Unless a progress thread was at it just then.
+    ASSERT_TRUE(synchronize(stream.get(), soon()).isOk());
+    if (doer == self) return;
+  }
+  FAIL() << "no task was done by the thread that assists";
+}
+
+TEST(Stream, AssistStopsAtATaskThatIsNotBrief) {
+  ScopedStream stream;
+  std::atomic<bool> mayRun{false};
+  std::atomic<int> ran{0};
+  add(stream.get(), [&] { return mayRun ? (++ran, Poll::kDone) : Poll::kIdle; });
+  addBrief(stream.get(), [&] {
+    ++ran;
+    return Poll::kDone;
+  });
+  for (int i = 0; i < 100; ++i) assist(stream.get());
+  EXPECT_EQ(ran.load(), 0);
+  mayRun = true;
+  ASSERT_TRUE(synchronize(stream.get(), soon()).isOk());
+  EXPECT_EQ(ran.load(), 2);
+}
+
+// The thread that fills a stream drains it, too; what it leaves a progress thread takes over.
+TEST(Stream, WhatAssistLeavesCompletesWithin5Ms) {
+  ScopedStream stream;
+  std::vector<double> took;
+  for (int i = 0; i < 20; ++i) {
+    for (int k = 0; k < 20000; ++k) {  // some milliseconds: the worker's tick comes meanwhile
+      addBrief(stream.get(), [] { return Poll::kDone; });
+      assist(stream.get());
+    }
+    std::atomic<uint64_t> doneNs{0};
+    const uint64_t start = monotonicNs();
+    const auto possible = start + 200'000;
+    addBrief(stream.get(), [&doneNs, possible] {
+      if (monotonicNs() < possible) return Poll::kIdle;
+      doneNs = monotonicNs();
+      return Poll::kDone;
+    });
+    assist(stream.get());
+    timespec wait{0, 20'000'000};
+    nanosleep(&wait, nullptr);
+    ASSERT_NE(doneNs.load(), 0u);
+    took.push_back(static_cast<double>(doneNs - possible) * 1e-6);
+  }
+  std::sort(took.begin(), took.end());
+  EXPECT_LT(took[took.size() / 2], 5.0);
+}
+
 TEST(Stream, EnqueuedAndNeverSynchronisedCompletesWithin5Ms) {
   ScopedStream stream;
   std::vector<double> took;
