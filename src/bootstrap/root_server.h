@@ -105,7 +105,7 @@ class RootServer {
   std::shared_ptr<const SharedBody> verdict_;
   bool failed_ = false;
   size_t answered_ = 0;
-  uint32_t expectedAnswers_ = 0;  // 0: nobody has told the number of ranks
+  uint32_t expectedAnswers_ = 0;                  // 0: nobody has told the number of ranks
   Deadline verdictDeadline_ = Deadline::never();  // to deliver it
   Deadline lingerDeadline_ = Deadline::never();   // for ranks that come late
 
