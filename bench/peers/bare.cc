@@ -20,6 +20,7 @@ namespace hccl::peers {
 namespace {
 
 constexpr size_t kHead = 1 << 16;
+constexpr size_t kStagger = 1088;
 constexpr size_t kStreamBytes = 4 << 20;  // of a rank's data: larger ones pass by the cache
 
 #ifdef __AVX512F__
@@ -75,7 +76,8 @@ class Bare final : public Contender {
 
   // All ranks allocate alike, so a buffer has the same place in every rank's room.
   float* allocate(size_t count) override {
-    const size_t bytes = (count * sizeof(float) + 4095) / 4096 * 4096;
+    // Inputs and outputs that lie alike in their pages would look like one to the store queue.
+    const size_t bytes = (count * sizeof(float) + 4095) / 4096 * 4096 + kStagger;
     if (used_ + bytes > room_) giveUp("PEER_ROOM is too small");
     char* memory = roomOf(place_.rank) + used_;
     used_ += bytes;

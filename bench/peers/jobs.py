@@ -8,7 +8,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 FLAGS = "-std=c++20 -O3 -march=native -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX".split()
-ROOM = 4 << 30  # of a bare rank: address space, not memory
+ROOM = (4 << 30) + 0x155000  # of a bare rank: address space, not memory; odd, lest all ranks share cache ways
 YARDSTICKS = ("bare", "memcpy", "stream")
 # Open MPI's own advice against the cost of fresh memory: keep it.
 KEEP = {"MALLOC_MMAP_THRESHOLD_": str(8 << 30), "MALLOC_TRIM_THRESHOLD_": str(64 << 30), "MALLOC_TOP_PAD_": str(64 << 20)}

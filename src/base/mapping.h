@@ -17,6 +17,8 @@ class Mapping {
   // Maps `size` bytes as mmap(nullptr, size, prot, flags, fd, offset) does.
   // Errors: HCCL_E_MEMORY with the errno text.
   static Result<Mapping> create(size_t size, int prot, int flags, int fd = -1, off_t offset = 0);
+  // The same at a multiple of `alignment`, which is one of the page size.
+  static Result<Mapping> createAligned(size_t size, size_t alignment, int prot, int flags, int fd);
   // Takes over a range that the caller mapped.
   static Mapping adopt(void* data, size_t size) { return {data, size}; }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 
+#include "src/base/mapping.h"
 #include "src/base/system_error.h"
 #include "src/fault/ei_errors.h"
 #include "src/runtime/alias_table.h"
@@ -29,8 +30,18 @@ constexpr size_t kPage = 4096;
 constexpr size_t kHugePage = 2ULL << 20;
 constexpr uint64_t kGiB = 1ULL << 30;
 constexpr uint64_t kLargestAlignment = kGiB;
+// Caches that guess a line's way from address bits 12 to 27 take the same place in two arenas for
+// the same place. So devices begin at places of their own, and peers map arenas at multiples of
+// kPeerAlignment. Steps of a huge page.
+constexpr uint64_t kColorStep = 2ULL << 20;
+constexpr uint64_t kColors = 64;
 constexpr uint64_t kLargestArena = 1024 * kGiB;  // peers of a server map all of them
 constexpr uint64_t kLargestCache = 256ULL << 20;
+
+uint64_t colorBytes(int32_t device, uint64_t arenaBytes) {
+  const uint64_t color = static_cast<uint64_t>(device) % kColors * kColorStep;
+  return arenaBytes >= kGiB ? color : 0;
+}
 
 std::mutex makeMutex;
 std::array<std::atomic<Arena*>, kMaxDevices> byDevice;
@@ -78,6 +89,11 @@ struct Arena::Impl {
   std::map<uint64_t, Allocation> live;  // by offset
   uint64_t cacheLimit = 0;
 
+  // The first bytes are never given away.
+  void leaveOut(uint64_t bytes) {
+    if (bytes != 0) (void)space.take(bytes, 1);
+  }
+
   // The allocation that holds the offset; end() when there is none.
   std::map<uint64_t, Allocation>::iterator holding(uint64_t offset) {
     auto it = live.upper_bound(offset);
@@ -88,24 +104,6 @@ struct Arena::Impl {
 };
 
 struct ArenaBuilder {
-  // At a multiple of kLargestAlignment, so that offsets are aligned as addresses are.
-  static void* mapAligned(int fd, uint64_t size) {
-    void* room = ::mmap(nullptr, size + kLargestAlignment, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room == MAP_FAILED) return room;
-    auto* start = static_cast<std::byte*>(room);
-    const uint64_t skip = -reinterpret_cast<uintptr_t>(room) & (kLargestAlignment - 1);
-    void* base = ::mmap(start + skip, size, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0);
-    if (base == MAP_FAILED) {
-      ::munmap(room, size + kLargestAlignment);
-      return base;
-    }
-    if (skip != 0) ::munmap(room, skip);
-    if (skip != kLargestAlignment) ::munmap(start + skip + size, kLargestAlignment - skip);
-    return base;
-  }
-
   static Result<Arena*> make(int32_t device) {
     const uint64_t size = arenaSize();
     if (size == 0) return outOfMemory(kPage);
@@ -118,12 +116,14 @@ struct ArenaBuilder {
       ::close(fd);
       return status;
     }
-    void* base = mapAligned(fd, size);
-    if (base == MAP_FAILED) {
-      Status status = systemCallError("mapping the device memory", errno);
+    // Offsets are aligned as addresses are.
+    Result<Mapping> mapping = Mapping::createAligned(
+        size, kLargestAlignment, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
+    if (!mapping) {
       ::close(fd);
-      return status;
+      return mapping.status();
     }
+    void* const base = mapping->release();  // as long as the process lives
     ::madvise(base, size, MADV_DONTDUMP);
     ::madvise(base, size, MADV_DONTFORK);
     ::madvise(base, size, MADV_HUGEPAGE);  // a wish
@@ -134,6 +134,7 @@ struct ArenaBuilder {
     arena->size_ = size;
     arena->device_ = device;
     arena->impl_ = new Arena::Impl(size);
+    arena->impl_->leaveOut(colorBytes(device, size));
     arena->impl_->cacheLimit = std::min(kLargestCache, hostMemory() / 16);
     return arena;
   }

@@ -12,6 +12,9 @@ namespace hccl::runtime {
 
 class Arena {
  public:
+  // Where peers map it: at a multiple of this.
+  static constexpr size_t kPeerAlignment = 256ULL << 20;
+
   // The arena of a device, made on first use; lives until the process ends.
   static Result<Arena*> ofDevice(int32_t device);
 

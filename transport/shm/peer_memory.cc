@@ -12,6 +12,8 @@
 #include <mutex>
 #include <utility>
 
+#include "src/runtime/arena.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -105,8 +107,10 @@ Result<std::shared_ptr<PeerMemory>> PeerMemory::of(const std::string& process, i
       return Status(HCCL_E_MEMORY, "a passed arena is not sealed against shrinking");
     }
     auto made = std::make_shared<PeerMemory>();
-    HCCL_ASSIGN_OR_RETURN(made->memory_, Mapping::create(size, PROT_READ | PROT_WRITE,
-                                                         MAP_SHARED | MAP_NORESERVE, arena.get()));
+    HCCL_ASSIGN_OR_RETURN(
+        made->memory_,
+        Mapping::createAligned(size, runtime::Arena::kPeerAlignment, PROT_READ | PROT_WRITE,
+                               MAP_SHARED | MAP_NORESERVE, arena.get()));
     // A forked child has no business here, and a core dump of it would hold the peer's memory.
     ::madvise(made->memory_.data(), size, MADV_DONTFORK);
     ::madvise(made->memory_.data(), size, MADV_DONTDUMP);
