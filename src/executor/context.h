@@ -59,6 +59,7 @@ struct Peer {
   // The input went along with the entry, to the peer or from it: nobody waits for its closing.
   bool isInlinedTo = false;
   bool isInlinedFrom = false;
+  bool isRingDue = false;
   // The operation, as its number and 1, in which what the peer said is what this rank does; and in
   // which it is not, with what it said.
   uint64_t agreedIn = 0;

@@ -26,6 +26,8 @@ constexpr uint64_t kStreamingBytes = 8ULL << 20;
 // must not be rarer than a few of its polls.
 constexpr uint64_t kPollsBeforeClockReads = 32;
 constexpr uint64_t kPollsBetweenClockReads = 8;
+// Steps of more data are long enough for a sleeping peer to be woken before.
+constexpr uint64_t kRingBytes = 16ULL << 10;
 
 }  // namespace
 
@@ -102,6 +104,12 @@ Status Execution::prepare() {
 }
 
 Poll Execution::advance() noexcept {
+  const Poll poll = advanceSteps();
+  ringNow();
+  return poll;
+}
+
+Poll Execution::advanceSteps() noexcept {
   if (!status_.isOk()) return Poll::kDone;
   bool moved = false;
   bool finished = true;
@@ -191,6 +199,8 @@ bool Execution::depsMet(const Step& step, uint64_t iteration) const {
 }
 
 Execution::Outcome Execution::runStep(const Step& step, LaneState& lane) {
+  const bool movesMuch = launch_->inputBytes + launch_->outputBytes > kRingBytes;
+  if (movesMuch && step.kind != StepKind::kOpen && step.kind != StepKind::kClose) ringNow();
   switch (step.kind) {
     case StepKind::kStageIn:
     case StepKind::kStageOut:

@@ -42,6 +42,9 @@ class Execution {
   bool canInline() const;
   void prefetchInlined(const Peer& peer) const;
   void prepareNextEntries() const;
+  runtime::Poll advanceSteps() noexcept;
+  void ringSoon(Peer& peer);
+  void ringNow();
   void publishEntries();
   bool runLane(uint16_t lane, bool& moved);
   bool mayStart(const LaneState& lane) const;
@@ -90,6 +93,7 @@ class Execution {
   std::vector<uint32_t> positionOf_;  // of each step in its lane
   std::vector<void*> targets_;
   std::vector<const void*> sources_;
+  std::vector<Peer*> ringsDue_;
   std::byte* base_ = nullptr;  // staging: two slots of {input window, output window, scratch}
   uint64_t slotBytes_ = 0;
   uint64_t outputWindow_ = 0;  // offsets in a slot

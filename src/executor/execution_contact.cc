@@ -109,7 +109,7 @@ void Execution::publishEntries() {
       ++peer.opensSent;
     }
     entry.ordinal.store(peer.operations, std::memory_order_release);
-    peer.direct->ring();
+    ringSoon(peer);
   }
 }
 
@@ -123,7 +123,7 @@ Execution::Outcome Execution::signalStep(const Step& step, uint64_t c) {
   } else {
     peer.direct->mine->close.value.store(++peer.closesSent, std::memory_order_release);
   }
-  peer.direct->ring();
+  ringSoon(peer);
   return Outcome::kDone;
 }
 
@@ -152,6 +152,21 @@ Execution::Outcome Execution::awaitStep(const Step& step, uint64_t c) {
   }
   ++seen;
   return Outcome::kDone;
+}
+
+// To look whether the peer sleeps, the signal has to be out; that is awaited when there is nothing
+// else to do.
+void Execution::ringSoon(Peer& peer) {
+  if (std::exchange(peer.isRingDue, true)) return;
+  ringsDue_.push_back(&peer);
+}
+
+void Execution::ringNow() {
+  for (Peer* peer : ringsDue_) {
+    peer->isRingDue = false;
+    peer->direct->ring();
+  }
+  ringsDue_.clear();
 }
 
 // The lines of the next entry, while this operation's last signals are still under way.
