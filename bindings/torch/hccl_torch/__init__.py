@@ -11,7 +11,7 @@ import torch.distributed as dist
 from . import _C
 from ._C import HcclError
 
-__all__ = ["HcclError", "arena"]
+__all__ = ["HcclError", "arena", "monitored_barrier"]
 
 
 class arena:
@@ -30,6 +30,17 @@ class arena:
 
     def __exit__(self, *_):
         _C.use_arena(0)
+
+
+def monitored_barrier(group=None, timeout=None, wait_all_ranks=False):
+    """torch.distributed.monitored_barrier, which PyTorch refuses to all backends but Gloo by name.
+
+    Rank 0 raises and names the first rank that does not come in time, or with wait_all_ranks all of them.
+    """
+    members = group if group is not None else dist.group.WORLD
+    if dist.get_rank(group) < 0:
+        return
+    members.monitored_barrier(dist.default_pg_timeout if timeout is None else timeout, wait_all_ranks)
 
 
 def _create(options, _group_options=None):

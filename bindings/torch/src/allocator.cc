@@ -5,6 +5,7 @@
 #include <c10/core/CPUAllocator.h>
 
 #include <atomic>
+#include <cstring>
 
 #include "runtime.h"
 
@@ -25,7 +26,18 @@ class ArenaAllocator : public c10::Allocator {
  public:
   explicit ArenaAllocator(c10::Allocator* usual) : usual_(usual) {}
 
-  c10::DataPtr allocate(size_t bytes) const override {
+  // Of the two only the one is virtual that PyTorch's version has; none is marked, nor copy_data(),
+  // which 1.13 does not have.
+  c10::DataPtr allocate(size_t bytes) const { return place(bytes); }
+  c10::DataPtr allocate(size_t bytes) { return place(bytes); }
+  void copy_data(void* to, const void* from, std::size_t bytes) const {
+    std::memcpy(to, from, bytes);
+  }
+  // Storage may be resized by whoever knows this function: blocks have different ones.
+  c10::DeleterFnPtr raw_deleter() const { return nullptr; }
+
+ private:
+  c10::DataPtr place(size_t bytes) const {
     const size_t limit = least.load(std::memory_order_relaxed);
     if (limit == 0 || bytes < limit || isForkedChild()) return usual_->allocate(bytes);
     useDevice();
@@ -33,10 +45,7 @@ class ArenaAllocator : public c10::Allocator {
     check(aclrtMalloc(&memory, bytes, ACL_MEM_MALLOC_HUGE_FIRST), "aclrtMalloc");
     return {memory, memory, &freeInArena, c10::Device(c10::DeviceType::CPU)};
   }
-  // Storage may be resized by whoever knows this function: blocks have different ones.
-  c10::DeleterFnPtr raw_deleter() const override { return nullptr; }
 
- private:
   c10::Allocator* const usual_;
 };
 

@@ -37,7 +37,7 @@ struct PointToPoint::Peer {
   std::deque<Message> waiting;
 };
 
-ReceiveWork::ReceiveWork(const Facts& facts, at::Tensor buffer, int source, int tag)
+ReceiveWork::ReceiveWork(const Facts& facts, at::Tensor buffer, int source, int64_t tag)
     : HcclWork(facts),
       buffer_(std::move(buffer)),
       source_(source),
@@ -102,7 +102,8 @@ int64_t PointToPoint::checkedPeer(int peer) const {
 }
 
 c10::intrusive_ptr<HcclWork> PointToPoint::send(const HcclWork::Facts& facts,
-                                                const at::Tensor& tensor, int destination, int tag,
+                                                const at::Tensor& tensor, int destination,
+                                                int64_t tag,
                                                 const std::shared_ptr<Completer>& completer) {
   const auto to = static_cast<uint32_t>(checkedPeer(destination));
   const at::Tensor content = tensor.contiguous();
@@ -127,7 +128,8 @@ c10::intrusive_ptr<HcclWork> PointToPoint::send(const HcclWork::Facts& facts,
 }
 
 c10::intrusive_ptr<HcclWork> PointToPoint::receive(const HcclWork::Facts& facts,
-                                                   const at::Tensor& tensor, int source, int tag) {
+                                                   const at::Tensor& tensor, int source,
+                                                   int64_t tag) {
   const bool any = source == ReceiveWork::kAnySource;
   if (!any) checkedPeer(source);
   const bool direct = tensor.is_contiguous();

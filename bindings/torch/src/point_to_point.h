@@ -25,7 +25,7 @@ class ReceiveWork : public HcclWork {
  public:
   static constexpr int kAnySource = -1;
 
-  ReceiveWork(const Facts& facts, at::Tensor buffer, int source, int tag);
+  ReceiveWork(const Facts& facts, at::Tensor buffer, int source, int64_t tag);
 
   bool settle(const Deadline& deadline) override;
   int sourceRank() const override { return actualSource_; }
@@ -56,10 +56,10 @@ class PointToPoint {
   bool close();
 
   c10::intrusive_ptr<HcclWork> send(const HcclWork::Facts& facts, const at::Tensor& tensor,
-                                    int destination, int tag,
+                                    int destination, int64_t tag,
                                     const std::shared_ptr<Completer>& completer);
   c10::intrusive_ptr<HcclWork> receive(const HcclWork::Facts& facts, const at::Tensor& tensor,
-                                       int source, int tag);
+                                       int source, int64_t tag);
 
  private:
   using Receive = c10::intrusive_ptr<ReceiveWork>;

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "arguments.h"
+
 namespace hccl_torch {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "communicator.h"
@@ -55,6 +56,7 @@ class ProcessGroupHccl : public BackendBase {
   WorkPtr alltoall(Tensors& outputs, Tensors& inputs,
                    const c10d::AllToAllOptions& options) override;
   WorkPtr barrier(const c10d::BarrierOptions& options) override;
+  void monitoredBarrier(const c10d::BarrierOptions& options, bool waitAllRanks) override;
   WorkPtr send(Tensors& tensors, int destination, int tag) override;
   WorkPtr recv(Tensors& tensors, int source, int tag) override;
   WorkPtr recvAnysource(Tensors& tensors, int tag) override;
@@ -70,7 +72,8 @@ class ProcessGroupHccl : public BackendBase {
     return sequence_;
   }
 
-  // Ends threads and communicators; the group cannot be used afterwards. May be called again.
+  // Ends threads and communicators; the group cannot be used afterwards. May be called again. Newer
+  // versions of 2.x have such a method themselves.
   void shutdown();
 
  private:
@@ -87,12 +90,22 @@ class ProcessGroupHccl : public BackendBase {
   WorkPtr reduceAll(const Call& call, const Tensors& tensors, c10d::ReduceOp op);
   WorkPtr reduceParts(const Call& call, const Tensors& inputs, const at::Tensor& output,
                       c10d::ReduceOp op);
-  WorkPtr gatherParts(const Call& call, const at::Tensor& input, const Tensors& outputs);
+  // What a work shows of itself when that is not what it moves, and its last step.
+  struct Instead {
+    Tensors inputs;
+    Tensors outputs;
+    HcclWork::LastStep last;
+  };
+  WorkPtr gatherParts(const Call& call, const at::Tensor& input, const Tensors& outputs,
+                      const std::optional<Instead>& instead = std::nullopt);
+  WorkPtr reduceSparse(Tensors& tensors, const c10d::AllreduceOptions& options);
   WorkPtr exchange(const Call& call, const Tensors& inputs, const Tensors& outputs,
                    const Block& from, const Block& to, const Parts& sent, const Parts& received);
   uint64_t begin();
   void remember(c10::intrusive_ptr<HcclWork> work);
   PointToPoint& messages();
+  c10::intrusive_ptr<HcclWork> note(int rank, int64_t tag, bool send);
+  void reportTo0(int64_t tag, Timeout timeout);
   Deadline deadlineOf(std::chrono::milliseconds timeout) const;
 
   const std::shared_ptr<Communicator> communicator_;

@@ -6,43 +6,27 @@ namespace {
 // The tensors' own memory as one tensor, undefined if they do not lie one after the other.
 at::Tensor ownMemory(const Tensors& tensors) {
   if (tensors.size() == 1) return tensors[0].is_contiguous() ? tensors[0] : at::Tensor();
+  const at::Tensor* first = nullptr;  // that holds anything
   int64_t elements = 0;
   const char* next = nullptr;
   for (const at::Tensor& tensor : tensors) {
     if (!tensor.is_contiguous()) return {};
+    if (tensor.numel() == 0) continue;
     const auto* data = static_cast<const char*>(tensor.data_ptr());
-    const bool sameStorage =
-        tensor.storage().data_ptr().get() == tensors[0].storage().data_ptr().get();
-    if (next != nullptr && tensor.numel() > 0 && (data != next || !sameStorage)) return {};
-    if (tensor.numel() > 0 || next == nullptr) next = data + tensor.nbytes();
+    if (first == nullptr) {
+      first = &tensor;
+    } else if (data != next ||
+               tensor.storage().data_ptr().get() != first->storage().data_ptr().get()) {
+      return {};
+    }
+    next = data + tensor.nbytes();
     elements += tensor.numel();
   }
-  return tensors[0].detach().as_strided({elements}, {1});
+  if (first == nullptr) return tensors[0].detach().reshape({0});
+  return first->detach().as_strided({elements}, {1});
 }
 
 }  // namespace
-
-void checkTensor(const at::Tensor& tensor, const char* operation) {
-  TORCH_CHECK(tensor.layout() == at::kStrided, "hccl: ", operation, " takes dense tensors only");
-  TORCH_CHECK(tensor.device().is_cpu(), "hccl: ", operation, " takes CPU tensors only, not ",
-              tensor.device());
-}
-
-void checkTensors(const Tensors& tensors, const char* operation) {
-  TORCH_CHECK(!tensors.empty(), "hccl: ", operation, " needs at least one tensor");
-  for (const at::Tensor& tensor : tensors) {
-    checkTensor(tensor, operation);
-    TORCH_CHECK(tensor.scalar_type() == tensors[0].scalar_type(), "hccl: ", operation,
-                " takes tensors of one type, not ", tensors[0].scalar_type(), " and ",
-                tensor.scalar_type());
-  }
-}
-
-at::Tensor& onlyOf(Tensors& tensors, const char* operation) {
-  TORCH_CHECK(tensors.size() == 1, "hccl: ", operation, " takes one tensor, not ", tensors.size());
-  checkTensor(tensors[0], operation);
-  return tensors[0];
-}
 
 Block Block::roomFor(const Tensors& tensors) {
   const at::NoGradGuard plainMemory;

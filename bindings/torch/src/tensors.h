@@ -5,13 +5,6 @@
 
 namespace hccl_torch {
 
-// A dense tensor of the CPU; throws otherwise.
-void checkTensor(const at::Tensor& tensor, const char* operation);
-// The same, for all of them, and all of one type.
-void checkTensors(const Tensors& tensors, const char* operation);
-// The only tensor of a list; throws when there are more or fewer.
-at::Tensor& onlyOf(Tensors& tensors, const char* operation);
-
 // One contiguous block for a list of tensors, one after the other: their own memory when they lie
 // like that, else memory of its own. One contiguous tensor stays what it is.
 class Block {

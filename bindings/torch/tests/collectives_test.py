@@ -6,6 +6,7 @@ import unittest
 import torch
 import torch.distributed as dist
 
+import hccl_torch
 import support
 
 OPS = dist.ReduceOp
@@ -163,7 +164,40 @@ def layouts(rank, size):
     leaf = torch.ones(5, requires_grad=True)
     dist.all_reduce(leaf)
     same(leaf.detach(), torch.full((5,), float(size)), "leaf")
-    support.raises(RuntimeError, lambda: dist.all_reduce(torch.eye(3).to_sparse()), "dense")
+    support.raises(RuntimeError, lambda: dist.broadcast(torch.eye(3).to_sparse(), 0), "dense")
+
+
+def sparse(rank, size):
+    """Ranks have different numbers of elements, the first none; rows may have dense dimensions."""
+    for shape, sparse_dims in (((6, 4), 2), ((6, 4), 1), ((size,), 1)):
+        for op in (OPS.SUM, OPS.AVG):
+            parts = [torch.zeros(shape) for _ in range(size)]
+            for r, part in enumerate(parts):
+                part[:r] = r + 0.5
+            mine = parts[rank].to_sparse(sparse_dims)
+            dist.all_reduce(mine, op=op)
+            same(mine.to_dense(), arithmetic(parts, op), "sparse", shape, sparse_dims, op)
+    handle = dist.all_reduce(parts[rank].to_sparse(), async_op=True)
+    same(handle.get_future().wait()[0].to_dense(), sum(parts), "sparse future")
+    support.raises(RuntimeError, lambda: dist.all_reduce(torch.eye(3).to_sparse(), op=OPS.MAX), "summed")
+
+
+def monitored(rank, size):
+    """All pass; then the last comes too late, and rank 0 names it."""
+    hccl_torch.monitored_barrier()
+    halves = dist.new_group([0, size - 1])
+    hccl_torch.monitored_barrier(halves)
+    hccl_torch.monitored_barrier(wait_all_ranks=True)
+    if rank == size - 1:
+        dist.recv(torch.zeros(1), 0)
+        dist.barrier()
+        return
+    limit = datetime.timedelta(milliseconds=200)
+    support.raises(RuntimeError, lambda: hccl_torch.monitored_barrier(timeout=limit, wait_all_ranks=True),
+                   "monitoredBarrier", f"Rank {size - 1} failed" if rank == 0 else f"Rank {rank} succ")
+    if rank == 0:
+        dist.send(torch.zeros(1), size - 1)
+    dist.barrier()  # who ends earlier gives up the answer that he still waits for, and with it the messages
 
 
 def objects(rank, size):
@@ -223,7 +257,7 @@ def works(rank, size):
             dist.all_reduce(torch.ones(1))
 
 
-CASES = (reductions, against_gloo, moves, layouts, objects, groups, works)
+CASES = (reductions, against_gloo, moves, layouts, sparse, objects, groups, works, monitored)
 
 
 class Collectives(unittest.TestCase):
