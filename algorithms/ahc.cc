@@ -196,9 +196,22 @@ class Ahc final : public plan::StageAlgorithm {
                                {keeperOf(groups, other, block), Buffer::kOutput, block}));
       }
     } else {
+      const size_t first = out.size();
       blocksInside(a, mine, StageOp::kAllGather, Buffer::kOutput, Buffer::kOutput)
           .moves(0, owner, out);
+      for (size_t i = first; i < out.size(); ++i) dropBlock(out[i], owner);
+      std::erase_if(out, [](const Move& move) { return move.refs.empty(); });
     }
+  }
+
+  // A member has its own block, even if another one keeps it for the group.
+  static void dropBlock(Move& move, uint32_t block) {
+    std::vector<Ref> left;
+    for (size_t s = 0; s < move.segments(); ++s) {
+      if (move.ref(s, 0).block == block) continue;
+      for (size_t o = 0; o < move.operands(); ++o) left.push_back(move.ref(s, o));
+    }
+    move.refs = std::move(left);
   }
 
   const bool broke_;

@@ -1,142 +1,129 @@
 // hccl_info: which algorithms an operation would run with, and why (docs/simulator.md).
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
-#include <exception>
-#include <iostream>
 
-#include "src/plan/cost_model.h"
-#include "src/plan/selector.h"
+#include "src/base/algo_table.h"
+#include "src/plan/chooser.h"
+#include "tools/common_options.h"
 #include "tools/tool_words.h"
 
 namespace hccl::tools {
 namespace {
 
 struct Options {
-  std::string op = "AllReduce";
-  std::string sizes = "1K,64K,1M,64M";
+  OperationOptions operation{.sizes = "1K,64K,1M,64M"};
   std::string servers = "8";
   std::string algo;
+  std::string table;
   std::string inside = "shared";
   std::string between = "rdma";
+  uint32_t processors = 0;
   bool strict = false;
 };
 
 void addOptions(CLI::App& app, Options& o) {
-  app.add_option("--op", o.op, "AllReduce, Broadcast, ... (AllReduce)");
-  app.add_option("--sizes", o.sizes, "bytes of the whole operation; list (1K,64K,1M,64M)");
+  addOperationOptions(app, o.operation);
   app.add_option("--servers", o.servers, "ranks of each server; list (8)");
   app.add_option("--algo", o.algo, "as HCCL_ALGO");
+  app.add_option("--table", o.table, "as HCCL_ALGO_TABLE");
   app.add_flag("--strict", o.strict, "HCCL_DETERMINISTIC=strict");
   app.add_option("--inside", o.inside, "links inside of servers: shared, rdma, tcp (shared)");
   app.add_option("--between", o.between, "links between servers (rdma)");
+  app.add_option("--processors", o.processors, "of each server; 0: one for each rank (0)");
 }
 
-std::string nameOf(const plan::Choice& choice) {
-  std::string name;
-  for (const plan::AlgorithmRow* row : {choice.level0, choice.level1, choice.level2}) {
-    if (row != nullptr) name += (name.empty() ? "" : "-") + std::string(row->token);
-  }
-  return name + (choice.oneShot() ? " (one-shot)" : "");
-}
-
-// Every algorithm on all ranks as one level, for comparison.
-std::vector<plan::Choice> alternatives(const plan::OpDesc& op, const plan::Topology& topology) {
-  std::vector<plan::Choice> all;
-  const plan::StageOp stage = plan::stageOpOf(op.type);
-  for (const plan::AlgorithmRow& row : plan::algorithmRows()) {
-    if (row.algorithm->spansLevels() || !row.algorithm->supports(stage) ||
-        !row.algorithm->supportsSize(stage, topology.rankCount)) {
-      continue;
-    }
-    plan::Choice choice;
-    choice.level0 = &row;
-    all.push_back(choice);
-    choice.oneShot0 = true;
-    if (row.algorithm->supportsOneShot(stage)) all.push_back(choice);
-  }
-  return all;
-}
-
-std::string reason(const Options& o, const plan::Topology& topology, const plan::Choice& choice) {
-  if (!choice.note.empty()) return choice.note;
-  if (o.strict) return "strict determinism: inputs meet unreduced, in the order of ranks";
-  if (!o.algo.empty()) return "as configured, where the configuration names a level";
-  std::string text = topology.servers.size() == 1 ? "one server" : "several servers";
-  if (!topology.uniform()) text += " of different sizes: one level";
-  if (choice.level1 != nullptr) text += ": a level inside and one between";
-  if (choice.oneShot()) text += "; small data travels whole";
-  return text;
+std::string chunkText(const plan::Choice& choice) {
+  return choice.chunkBytes == 0 ? "" : ", chunk " + sizeText(choice.chunkBytes);
 }
 
 class Report {
  public:
+  explicit Report(const Options& o) : o_(o) {}
+
   // Empty, or what is wrong.
-  std::string run(const Options& o) {
-    const auto type = parseOp(o.op);
-    const auto inside = plan::costClassOf(o.inside);
-    const auto between = plan::costClassOf(o.between);
-    if (!type) return "no operation " + o.op;
-    if (!inside || !between) return "links are shared, rdma or tcp";
+  std::string run() {
+    const auto type = parseOp(o_.operation.op);
+    if (!type) return "no operation " + o_.operation.op;
+    plan::Policy policy;
+    if (std::string wrong = readPolicy(policy); !wrong.empty()) return wrong;
     std::vector<uint32_t> serverOf;
     uint32_t server = 0;
-    for (const std::string& part : parts(o.servers)) {
+    uint32_t most = 0;
+    for (const std::string& part : parts(o_.servers)) {
       const auto ranks = parseSize(part);
       if (!ranks || *ranks == 0 || *ranks > 4096) return "no number of ranks: " + part;
+      most = std::max(most, static_cast<uint32_t>(*ranks));
       serverOf.insert(serverOf.end(), *ranks, server++);
     }
     if (serverOf.empty()) return "no servers";
-    AlgoConfig config;
-    if (!o.algo.empty()) {
-      const auto parsed = parseAlgoConfig(o.algo);
-      if (!parsed) return "HCCL_ALGO has another form: " + o.algo;
-      config = *parsed;
+    if (o_.processors != 0) {
+      policy.links.crowding = std::max(1.0, static_cast<double>(most) / o_.processors);
     }
     const plan::Topology topology = plan::Topology::fromServers(serverOf);
-    for (const std::string& sizeName : parts(o.sizes)) {
+    plan::Chooser chooser(topology, policy);
+    for (const std::string& sizeName : parts(o_.operation.sizes)) {
       const auto bytes = parseSize(sizeName);
       if (!bytes) return "no size: " + sizeName;
-      one(o, *type, topology, config, {*inside, *between}, *bytes);
+      one(*type, topology, chooser, *bytes);
     }
     return {};
   }
 
  private:
-  static void one(const Options& o, HcclCMDType type, const plan::Topology& topology,
-                  const AlgoConfig& config, const plan::LevelClasses& classes, uint64_t bytes) {
+  std::string readPolicy(plan::Policy& policy) const {
+    const auto inside = plan::costClassOf(o_.inside);
+    const auto between = plan::costClassOf(o_.between);
+    if (!inside || !between) return "links are shared, rdma or tcp";
+    policy.links = {*inside, *between, 1};
+    policy.strict = o_.strict;
+    if (!o_.algo.empty()) {
+      const auto parsed = parseAlgoConfig(o_.algo);
+      if (!parsed) return "HCCL_ALGO has another form: " + o_.algo;
+      policy.config = *parsed;
+    }
+    if (!o_.table.empty()) {
+      auto table = AlgoTable::load(o_.table);
+      if (!table) return table.status().text();
+      policy.table = *table;
+    }
+    return {};
+  }
+
+  void one(HcclCMDType type, const plan::Topology& topology, plan::Chooser& chooser,
+           uint64_t bytes) const {
     plan::OpDesc op;
     op.type = type;
     op.count = bytes;
-    const plan::Choice choice = plan::select(op, topology, config, o.strict, bytes);
-    const auto time = [&](const plan::Choice& c) {
-      return plan::estimate(op, topology, c, bytes, classes) * 1e6;
-    };
-    fmt::print("{} of {} on {} ranks: {}\n  because: {}\n  estimate: {:.1f} us\n", o.op,
-               sizeText(bytes), topology.rankCount, nameOf(choice), reason(o, topology, choice),
-               time(choice));
-    std::vector<std::pair<double, std::string>> others;
-    for (const plan::Choice& c : alternatives(op, topology))
-      others.emplace_back(time(c), nameOf(c));
-    std::sort(others.begin(), others.end());
-    for (const auto& [us, name] : others) fmt::print("    {:>12.1f} us  {}\n", us, name);
+    const plan::Choice choice = chooser.choose(op, bytes);
+    fmt::print("{} of {} on {} ranks: {}{}\n  because: {}\n", o_.operation.op, sizeText(bytes),
+               topology.rankCount, choice.text(), chunkText(choice), choice.why);
+    if (!choice.note.empty()) fmt::print("  note: {}\n", choice.note);
+    for (const std::string& note : chooser.takeNotes()) fmt::print("  note: {}\n", note);
+    std::vector<std::pair<double, std::string>> lines;
+    for (const plan::Candidate& candidate : chooser.candidates(type)) {
+      lines.emplace_back(candidate.terms.seconds(bytes) * 1e6, candidate.choice.text());
+    }
+    std::stable_sort(lines.begin(), lines.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (!lines.empty()) fmt::print("  the cost model expects:\n");
+    for (const auto& [us, name] : lines) {
+      fmt::print("    {:>12.1f} us  {}{}\n", us, name, name == choice.text() ? "  <- chosen" : "");
+    }
   }
+
+  const Options& o_;
 };
 
 }  // namespace
 }  // namespace hccl::tools
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   namespace tools = hccl::tools;
-  CLI::App app("Prints which algorithms an operation would run with, and why.");
   tools::Options options;
-  tools::addOptions(app, options);
-  CLI11_PARSE(app, argc, argv);
-  const std::string wrong = tools::Report().run(options);
-  if (!wrong.empty()) std::cerr << "hccl_info: " << wrong << "\n";
-  return wrong.empty() ? 0 : 1;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "hccl_info: %s\n", error.what());
-  return 1;
+  return tools::runTool(
+      "hccl_info", "Prints which algorithms an operation would run with, and why.", argc, argv,
+      [&](CLI::App& app) { tools::addOptions(app, options); },
+      [&] { return tools::Report(options).run(); });
 }

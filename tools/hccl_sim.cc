@@ -1,23 +1,20 @@
 // hccl_sim: collectives on any number of ranks in virtual time (docs/simulator.md).
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
-#include <exception>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "src/verify/chart.h"
 #include "src/verify/sim_case.h"
+#include "tools/common_options.h"
 #include "tools/tool_words.h"
 
 namespace hccl::tools {
 namespace {
 
 struct Options {
-  std::string op = "AllReduce";
-  std::string sizes = "8K,8M,1G";
+  OperationOptions operation{.sizes = "8K,8M,1G"};
   std::string ranks = "8";
   std::string algorithms = "ring,NHR,NB,H-D_R";
   std::string inside;
@@ -42,8 +39,7 @@ struct Options {
 };
 
 void addOptions(CLI::App& app, Options& o) {
-  app.add_option("--op", o.op, "AllReduce, Broadcast, ... (AllReduce)");
-  app.add_option("--sizes", o.sizes, "bytes of the whole operation; list (8K,8M,1G)");
+  addOperationOptions(app, o.operation);
   app.add_option("--ranks", o.ranks, "numbers of ranks; list (8)");
   app.add_option("--per-server", o.perServer, "ranks of a server (1)");
   app.add_option("--algorithms", o.algorithms, "list (ring,NHR,NB,H-D_R)");
@@ -99,14 +95,14 @@ class Runner {
 
   // Empty, or what is wrong.
   std::string run() {
-    const auto type = parseOp(options_.op);
-    if (!type) return "no operation " + options_.op;
+    const auto type = parseOp(options_.operation.op);
+    if (!type) return "no operation " + options_.operation.op;
     printHead();
     for (const std::string& ranksText : parts(options_.ranks)) {
       const auto ranks = parseSize(ranksText);
       if (!ranks || *ranks > (1U << 20)) return "no number of ranks: " + ranksText;
       for (const std::string& algorithm : parts(options_.algorithms)) {
-        for (const std::string& sizeName : parts(options_.sizes)) {
+        for (const std::string& sizeName : parts(options_.operation.sizes)) {
           const auto bytes = parseSize(sizeName);
           if (!bytes) return "no size: " + sizeName;
           std::string wrong = runOne(*type, algorithm, *bytes, static_cast<uint32_t>(*ranks));
@@ -143,8 +139,8 @@ class Runner {
     if (traced && result.error.empty()) {
       spans_ = std::move(spans);
       tracedRanks_ = ranks;
-      tracedName_ =
-          fmt::format("{} {} {} on {} ranks", options_.op, sizeText(bytes), algorithm, ranks);
+      tracedName_ = fmt::format("{} {} {} on {} ranks", options_.operation.op, sizeText(bytes),
+                                algorithm, ranks);
     }
     print(result);
     rows_.push_back(result);
@@ -192,7 +188,7 @@ class Runner {
     nlohmann::json all = nlohmann::json::array();
     std::vector<verify::Curve> curves;
     for (const verify::SimRow& row : rows_) {
-      nlohmann::json entry = {{"op", options_.op},
+      nlohmann::json entry = {{"op", options_.operation.op},
                               {"ranks", row.what.ranks},
                               {"per_server", row.what.perServer},
                               {"algorithm", row.what.algorithm},
@@ -213,7 +209,8 @@ class Runner {
     }
     for (const std::string& wrong :
          {write(options_.json, all.dump(2) + "\n"),
-          write(options_.svg, verify::timeChart(options_.op + ": time against size", curves)),
+          write(options_.svg,
+                verify::timeChart(options_.operation.op + ": time against size", curves)),
           write(options_.timeline, verify::timelineChart(tracedName_, tracedRanks_, spans_))}) {
       if (!wrong.empty()) return wrong;
     }
@@ -231,18 +228,14 @@ class Runner {
 }  // namespace
 }  // namespace hccl::tools
 
-int main(int argc, char** argv) try {
+int main(int argc, char** argv) {
   namespace tools = hccl::tools;
-  CLI::App app("Simulates collectives in virtual time, on the plans that the library runs.");
   tools::Options options;
-  tools::addOptions(app, options);
-  CLI11_PARSE(app, argc, argv);
-  const auto network = tools::networkOf(options);
-  const std::string wrong =
-      network ? tools::Runner(options, *network).run() : network.status().text();
-  if (!wrong.empty()) std::cerr << "hccl_sim: " << wrong << "\n";
-  return wrong.empty() ? 0 : 1;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "hccl_sim: %s\n", error.what());
-  return 1;
+  return tools::runTool(
+      "hccl_sim", "Simulates collectives in virtual time, on the plans that the library runs.",
+      argc, argv, [&](CLI::App& app) { tools::addOptions(app, options); },
+      [&] {
+        const auto network = tools::networkOf(options);
+        return network ? tools::Runner(options, *network).run() : network.status().text();
+      });
 }

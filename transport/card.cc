@@ -42,7 +42,8 @@ std::string Card::toText() const {
                         {"boot", boot},     {"network", network},
                         {"lease", lease},   {"unix", unixName},
                         {"device", device}, {"ip", tcp.ip.toStringWithIfname()},
-                        {"port", tcp.port}, {"more", addresses}}
+                        {"port", tcp.port}, {"more", addresses},
+                        {"usable", usable}, {"processors", processors}}
       .dump();
 }
 
@@ -73,6 +74,7 @@ Result<Card> Card::parse(const std::string& text) {
   if (!number("device", &card.device) || !number("port", &card.tcp.port) ||
       !string("process", &card.process) || !string("boot", &card.boot) ||
       !string("network", &card.network) || !string("lease", &card.lease) ||
+      !string("usable", &card.usable) || !number("processors", &card.processors) ||
       !string("unix", &card.unixName) || !string("ip", &ip)) {
     return broken("a member is missing or has the wrong type");
   }

@@ -27,6 +27,8 @@ struct Card {
   int32_t device = 0;
   SocketAddress tcp;
   std::vector<IpAddress> more;  // of further network cards of the rank
+  std::string usable;           // transports that the rank may use and its host has: "shm,tcp"
+  uint32_t processors = 1;      // of this process
 
   bool sameProcess(const Card& other) const { return process == other.process; }
   bool sameKernel(const Card& other) const { return boot == other.boot; }

@@ -56,6 +56,18 @@ bool transportAllowed(const std::string& list, std::string_view name) {
   return isNamed(list, name) && (name != "shm" || !roceInsideServer(list));
 }
 
+Result<std::string> usableTransports() {
+  HCCL_ASSIGN_OR_RETURN(const Environment* env, environment());
+  const TransportSet& set = env->transports;
+  std::string names;
+  for (const auto& [allowed, name] : {std::pair(set.shm && !roceInsideServer(""), "shm"),
+                                      {set.rdma && rdmaIsPossible(), "rdma"},
+                                      {set.tcp, "tcp"}}) {
+    if (allowed) names += (names.empty() ? "" : ",") + std::string(name);
+  }
+  return names;
+}
+
 bool wantsUnixChannel(const std::string& list) {
   return isNamed(list, "shm");
 }

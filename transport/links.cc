@@ -1,7 +1,9 @@
 // makeLinks and localEndpoint: the door of this folder.
+#include <algorithm>
 #include <new>
 #include <utility>
 
+#include "src/base/env_parser.h"
 #include "src/runtime/engine.h"
 #include "transport/control_thread.h"
 #include "transport/links_core.h"
@@ -55,6 +57,16 @@ class LinksImpl final : public Links {
 
 Result<std::string> localEndpoint(int32_t device, const std::string& hostAddress, uint16_t port) {
   return Listeners::instance().endpoint(device, hostAddress, port);
+}
+
+Result<HostFacts> hostFactsOf(const std::string& endpoint) {
+  HCCL_ASSIGN_OR_RETURN(const Card card, Card::parse(endpoint));
+  HostFacts facts;
+  facts.kernel = card.boot;
+  for (const std::string_view name : splitText(card.usable, ','))
+    facts.transports.emplace_back(name);
+  facts.processors = std::max(1U, card.processors);
+  return facts;
 }
 
 Result<std::unique_ptr<Links>> makeLinks(const LinksConfig& config) {

@@ -11,7 +11,9 @@
 #include "src/base/env.h"
 #include "src/base/env_parser.h"
 #include "src/base/log.h"
+#include "src/runtime/waiting.h"
 #include "transport/links_core.h"
+#include "transport/setup.h"
 
 namespace hccl::transport {
 namespace {
@@ -149,6 +151,8 @@ Result<std::string> Listeners::endpoint(int32_t device, const std::string& hostA
   card.device = device;
   card.tcp = address;
   card.more = std::move(more);
+  HCCL_ASSIGN_OR_RETURN(card.usable, usableTransports());
+  card.processors = runtime::cpuBudget().cpus;
   leases_.insert(card.lease);
   return card.toText();
 }

@@ -86,6 +86,9 @@ class TransportClass {
   virtual bool expectedInsideKernel() const { return false; }
 };
 
+// Those that HCCL_TRANSPORT allows and that this host has, with commas between.
+Result<std::string> usableTransports();
+
 // In order of preference.
 std::span<const TransportClass* const> transportClasses();
 const TransportClass* findTransport(std::string_view name);

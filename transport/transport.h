@@ -229,6 +229,14 @@ class Links {
 // `port` 0 = by HCCL_*_SOCKET_PORT_RANGE, else any free one.
 Result<std::string> localEndpoint(int32_t device, const std::string& hostAddress, uint16_t port);
 
+// What a rank's endpoint says about its host: the same to everybody who holds the text.
+struct HostFacts {
+  std::string kernel;                   // ranks with equal ones may share memory
+  std::vector<std::string> transports;  // that the rank may use, as in HCCL_TRANSPORT
+  uint32_t processors = 1;              // of the rank's process
+};
+Result<HostFacts> hostFactsOf(const std::string& endpoint);
+
 // Registers the communicator's rank with the control thread, so that peers can connect from now on.
 Result<std::unique_ptr<Links>> makeLinks(const LinksConfig& config);
 

@@ -37,20 +37,6 @@ constexpr std::pair<std::string_view, AlgoOp> kOps[] = {
     {"sendrecv", AlgoOp::kSendRecv},
 };
 
-std::optional<AlgoToken> findToken(std::string_view text) {
-  for (const auto& [name, token] : kTokens) {
-    if (name == text) return token;
-  }
-  return std::nullopt;
-}
-
-std::optional<AlgoOp> findOp(std::string_view text) {
-  for (const auto& [name, op] : kOps) {
-    if (name == text) return op;
-  }
-  return std::nullopt;
-}
-
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (;;) {
@@ -61,25 +47,45 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-// "level0:NA;level1:ring": each level at most once.
-std::optional<AlgoLevels> parseLevels(std::string_view text) {
+struct Part {
   AlgoLevels levels{};
+  AlgoShape shape;
+};
+
+// "oneshot:yes", "chunk:512K": each at most once.
+bool parseShape(std::string_view key, std::string_view value, AlgoShape* shape) {
+  if (key == "oneshot") {
+    if (shape->oneShot || (value != "yes" && value != "no")) return false;
+    shape->oneShot = value == "yes";
+    return true;
+  }
+  const auto bytes = parseByteCount(value);
+  if (key != "chunk" || shape->chunkBytes != 0 || !bytes) return false;
+  shape->chunkBytes = *bytes;
+  return *bytes >= kLeastChunkBytes && *bytes <= kMostChunkBytes;
+}
+
+// "level0:NA;level1:ring;oneshot:no": each key at most once.
+std::optional<Part> parsePart(std::string_view text) {
+  Part result;
   std::array<bool, 4> seen{};
-  const auto parts = split(text, ';');
-  if (parts.size() > levels.size()) return std::nullopt;
-  for (const std::string_view part : parts) {
+  for (const std::string_view part : split(text, ';')) {
     const size_t colon = part.find(':');
-    if (colon != 6 || !part.starts_with("level")) {
-      return std::nullopt;
+    if (colon == std::string_view::npos) return std::nullopt;
+    const std::string_view key = part.substr(0, colon);
+    const std::string_view value = part.substr(colon + 1);
+    if (colon != 6 || !key.starts_with("level")) {
+      if (!parseShape(key, value, &result.shape)) return std::nullopt;
+      continue;
     }
-    const int index = part[5] - '0';
-    const auto token = findToken(part.substr(colon + 1));
+    const int index = key[5] - '0';
+    const auto token = findAlgoToken(value);
     if (index < 0 || index > 3 || !token || std::exchange(seen[static_cast<size_t>(index)], true)) {
       return std::nullopt;
     }
-    levels[static_cast<size_t>(index)] = *token;
+    result.levels[static_cast<size_t>(index)] = *token;
   }
-  return levels;
+  return result;
 }
 
 class Rules {
@@ -132,28 +138,33 @@ class Rules {
   std::vector<std::string>* warnings_;
 };
 
+void setPart(AlgoConfig* config, size_t op, const Part& part, Rules* rules) {
+  config->perOp[op] = rules->apply(static_cast<AlgoOp>(op), part.levels);
+  config->shapes[op] = part.shape;
+}
+
 // "<op>=<levels>/<op>=<levels>[/others=<levels>]"; wherever it stands, "others" means the
 // operations that no other part names.
 bool parsePerOp(std::string_view text, AlgoConfig* config, Rules* rules) {
   std::array<bool, kAlgoOpCount> seen{};
-  std::optional<AlgoLevels> others;
-  for (const std::string_view part : split(text, '/')) {
-    const size_t equals = part.find('=');
+  std::optional<Part> others;
+  for (const std::string_view item : split(text, '/')) {
+    const size_t equals = item.find('=');
     if (equals == std::string_view::npos) return false;
-    const std::string_view name = part.substr(0, equals);
-    const auto levels = parseLevels(part.substr(equals + 1));
-    if (!levels || (*levels)[0] == AlgoToken::kNull) return false;
+    const std::string_view name = item.substr(0, equals);
+    const auto part = parsePart(item.substr(equals + 1));
+    if (!part || part->levels[0] == AlgoToken::kNull) return false;
     if (name == "others") {
       if (others) return false;
-      others = levels;
+      others = part;
       continue;
     }
-    const auto op = findOp(name);
+    const auto op = findAlgoOp(name);
     if (!op || std::exchange(seen[static_cast<size_t>(*op)], true)) return false;
-    config->perOp[static_cast<size_t>(*op)] = rules->apply(*op, *levels);
+    setPart(config, static_cast<size_t>(*op), *part, rules);
   }
   for (size_t i = 0; others && i < kAlgoOpCount; ++i) {
-    if (!seen[i]) config->perOp[i] = rules->apply(static_cast<AlgoOp>(i), *others);
+    if (!seen[i]) setPart(config, i, *others, rules);
   }
   return true;
 }
@@ -174,6 +185,37 @@ std::string_view toString(AlgoOp op) {
   return "";
 }
 
+std::optional<AlgoToken> findAlgoToken(std::string_view text) {
+  for (const auto& [name, token] : kTokens) {
+    if (name == text) return token;
+  }
+  return std::nullopt;
+}
+
+std::optional<AlgoOp> findAlgoOp(std::string_view text) {
+  for (const auto& [name, op] : kOps) {
+    if (name == text) return op;
+  }
+  return std::nullopt;
+}
+
+std::optional<uint64_t> parseByteCount(std::string_view text) {
+  uint64_t unit = 1;
+  if (!text.empty() && (text.back() < '0' || text.back() > '9')) {
+    const size_t index = std::string_view("KMG").find(text.back());
+    if (index == std::string_view::npos) return std::nullopt;
+    unit = 1ULL << (10 * (index + 1));
+    text.remove_suffix(1);
+  }
+  uint64_t number = 0;
+  if (text.empty() || text.size() > 10) return std::nullopt;
+  for (const char digit : text) {
+    if (digit < '0' || digit > '9') return std::nullopt;
+    number = number * 10 + static_cast<uint64_t>(digit - '0');
+  }
+  return number * unit;
+}
+
 std::optional<AlgoConfig> parseAlgoConfig(std::string_view text,
                                           std::vector<std::string>* warnings) {
   AlgoConfig config;
@@ -184,17 +226,15 @@ std::optional<AlgoConfig> parseAlgoConfig(std::string_view text,
     if (!parsePerOp(config.text, &config, &rules)) return std::nullopt;
     return config;
   }
-  const auto levels = parseLevels(config.text);
-  if (!levels) return std::nullopt;
-  config.flat = (*levels)[0] == AlgoToken::kNull;
+  const auto part = parsePart(config.text);
+  if (!part) return std::nullopt;
+  config.flat = part->levels[0] == AlgoToken::kNull;
   const bool meshAtLevel1 =
-      (*levels)[1] == AlgoToken::kFullMesh || (*levels)[1] == AlgoToken::kPairwise;
+      part->levels[1] == AlgoToken::kFullMesh || part->levels[1] == AlgoToken::kPairwise;
   // One line for a form that means all operations, not one for each of them.
-  rules.apply(meshAtLevel1 ? AlgoOp::kAllReduce : AlgoOp::kAllToAll, *levels);
+  rules.apply(meshAtLevel1 ? AlgoOp::kAllReduce : AlgoOp::kAllToAll, part->levels);
   Rules quiet(nullptr);
-  for (size_t i = 0; i < kAlgoOpCount; ++i) {
-    config.perOp[i] = quiet.apply(static_cast<AlgoOp>(i), *levels);
-  }
+  for (size_t i = 0; i < kAlgoOpCount; ++i) setPart(&config, i, *part, &quiet);
   return config;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "src/base/algo_config.h"
+#include "src/base/algo_table.h"
 #include "src/base/env_types.h"
 #include "src/base/interfaces.h"
 #include "src/base/status.h"
@@ -52,6 +54,7 @@ struct Environment {
   bool deterministicSet = false;  // HcclSetConfig is ignored then
   OpExpansionMode opExpansionMode = OpExpansionMode::kHost;
   AlgoConfig algo;
+  std::shared_ptr<const AlgoTable> algoTable;  // HCCL_ALGO_TABLE; nullptr: none
   double multiDimensionSplitRatio = 0.5;
   RetryEnable retryEnable;
   RetryParams retryParams;
@@ -68,7 +71,7 @@ struct Environment {
   uint32_t hostTcpStreams = 1;
   uint32_t rdmaDirectKb = 128;               // least message written without copies; 0: none
   std::vector<std::string> rdmaFlagPolling;  // devices, or "all"
-  std::optional<uint32_t> hostSpinUs;  // unset: the waiting policy decides
+  std::optional<uint32_t> hostSpinUs;        // unset: the waiting policy decides
   uint32_t hostHeartbeatMs = 1000;
   uint32_t hostHeartbeatLostMs = 30000;
   uint32_t hostStuckMs = 0;  // 0: stuckMs() decides

@@ -129,6 +129,7 @@ bool retryParams(EnvParser& p);
 bool debugConfig(EnvParser& p);
 bool dfsConfig(EnvParser& p);
 bool algo(EnvParser& p);
+bool algoTable(EnvParser& p);
 bool splitRatio(EnvParser& p);
 bool transport(EnvParser& p);
 bool rdmaFlagPolling(EnvParser& p);

@@ -157,6 +157,22 @@ bool algo(EnvParser& p) {
   return true;
 }
 
+bool algoTable(EnvParser& p) {
+  if (!p.isSet) {
+    p.log("is not set");
+    return true;
+  }
+  auto table = AlgoTable::load(p.value);
+  if (!table) {
+    p.failure = table.status();
+    return false;
+  }
+  p.env.algoTable = std::move(*table);
+  p.log("set by environment to [{}], rows[{}], hash[{}]", p.value, p.env.algoTable->rows().size(),
+        p.env.algoTable->hash());
+  return true;
+}
+
 bool splitRatio(EnvParser& p) {
   if (p.isSet) {
     const auto ratio = parseDecimal(p.value, 2);

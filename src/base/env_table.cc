@@ -142,7 +142,8 @@ constexpr EnvVariable kTable[] = {
     {"HCCL_ALGO", "list",
      "level0:NA;level1:A;level2:B, or OP=level0:NA;level1:A for several OPs with \"/\" between; "
      "A, B: ring, H-D_R, NHR, NHR_V1, NB, AHC, AHC_BROKE, pipeline, pairwise, fullmesh, null, NA, "
-     "and only here star, doubling, doubletree, bruck, groupedmesh",
+     "and only here star, doubling, doubletree, bruck, groupedmesh; also only here, beside the "
+     "levels, oneshot:yes|no and chunk:BYTES (4K to 1G)",
      "none", "",
      "level0:NA;level1:<algo> or <op0>=level0:NA;level1:<algo0>/<op1>=level0:NA;level1:<algo1>",
      "Algorithm of each level, for all operations or for each. OP: allgather, reducescatter, "
@@ -150,6 +151,13 @@ constexpr EnvVariable kTable[] = {
      "level0:null makes one flat level. What an operation does not offer falls back to the "
      "library's own choice.",
      algo},
+    {"HCCL_ALGO_TABLE", "path", "a file that hccl_tune wrote", "none", "",
+     "a readable JSON file that hccl_tune wrote",
+     "Measured choices of algorithms, for operations about which HCCL_ALGO says nothing. A wrong "
+     "file is an error that names row and field; a row that is not legal for an operation is "
+     "skipped, with a line in the log.",
+     "Only here. Must say the same on all ranks (EI0005). docs/algorithms.md has the format.",
+     algoTable},
     {"HCCL_ALG_MULTIPLE_DIMENSION_SPLIT_RATIO", "decimal", "0 to 1, at most two decimals", "0.5",
      "", "a non-negative number (with up to 2 decimals)",
      "Share of the data that the first of two mesh dimensions carries.", kFixedEffect, splitRatio},

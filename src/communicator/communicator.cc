@@ -8,10 +8,10 @@
 #include "src/communicator/graveyard.h"
 #include "src/communicator/heartbeat_config.h"
 #include "src/communicator/launch_builder.h"
+#include "src/communicator/link_facts.h"
 #include "src/communicator/status_server.h"
 #include "src/fault/ei_errors.h"
 #include "src/plan/lowering.h"
-#include "src/plan/selector.h"
 #include "src/runtime/engine.h"
 
 namespace hccl {
@@ -85,6 +85,10 @@ Status Communicator::open() {
   });
   links_->onFailure([alarm = alarm_](uint32_t, const Status& cause) { alarm->raise(cause); });
   tasks_ = std::make_unique<executor::TaskPool>(*context_);
+  const CommSettings& s = params_.settings;
+  HCCL_ASSIGN_OR_RETURN(const plan::LevelClasses classes, levelClasses(params_.cluster, topology_));
+  chooser_ = std::make_unique<plan::Chooser>(
+      topology_, plan::Policy{s.algo, s.deterministic == 2, classes, s.algoTable});
   startStatusServer();
   return Status::ok();
 }
@@ -115,9 +119,7 @@ Deadline Communicator::linkDeadline() const {
 }
 
 Result<const Communicator::CachedPlan*> Communicator::planFor(const plan::OpDesc& op,
-                                                              uint64_t bytes) {
-  const plan::Choice choice = plan::select(op, topology_, params_.settings.algo,
-                                           params_.settings.deterministic == 2, bytes);
+                                                              const plan::Choice& choice) {
   // Strict order leaves no other algorithm to turn to.
   if (choice.level1 == nullptr && size() > 1 &&
       !choice.level0->algorithm->supportsSize(plan::stageOpOf(op.type), size())) {
@@ -141,6 +143,12 @@ Result<const Communicator::CachedPlan*> Communicator::planFor(const plan::OpDesc
       }));
   cached.plan = std::move(lowered);
   cached.algorithm = lastingName(cached.plan->name);
+  logChoice(op, choice, cached);
+  return &plans_.emplace(key, std::move(cached)).first->second;
+}
+
+void Communicator::logChoice(const plan::OpDesc& op, const plan::Choice& choice,
+                             const CachedPlan& cached) const {
   if (!choice.note.empty()) {
     HCCL_RUN_INFO("[ALG] {} of {}: {}", plan::opName(op.type), params_.name, choice.note);
   }
@@ -149,7 +157,21 @@ Result<const Communicator::CachedPlan*> Communicator::planFor(const plan::OpDesc
       "steps[{}]",
       plan::opName(op.type), params_.name, cached.plan->name, choice.oneShot() ? 1 : 0, rank(),
       size(), cached.plan->steps.size());
-  return &plans_.emplace(key, std::move(cached)).first->second;
+  const auto env = environment();
+  if (!env.isOk() || ((*env)->debugConfig & kDebugAlg) == 0) return;
+  const bool flat = choice.level1 == nullptr && choice.level2 == nullptr;
+  const auto nameOf = [](const plan::AlgorithmRow* row) {
+    return row == nullptr ? "null" : row->logName;
+  };
+  HCCL_RUN_INFO(
+      "[ALG] newTag[{}_{}_{}{}_host] algName[{}] level0:{},level1:{},level2:{} userRank[{}] "
+      "userRankSize[{}] level0Size[{}] moduleNum_[{}] level2Size[{}] opExpansionMode[{}] "
+      "deterministic[{}] chunk[{}] chosen by[{}]",
+      plan::opName(op.type), params_.name, cached.plan->name, choice.oneShot() ? "_oneshot" : "",
+      choice.text(), nameOf(choice.level0), nameOf(choice.level1), nameOf(choice.level2), rank(),
+      size(), flat ? size() : topology_.servers[topology_.serverOf[rank()]].size(),
+      topology_.servers.size(), topology_.superPods.size(), params_.settings.opExpansionMode,
+      params_.settings.deterministic, choice.chunkBytes, choice.why);
 }
 
 Status Communicator::collective(const CollectiveCall& call, runtime::Stream* stream) {
@@ -167,13 +189,16 @@ Status Communicator::enqueueCollective(const CollectiveCall& call, runtime::Stre
   op.reduceOp = call.reduceOp;
   op.root = call.root;
   op.count = agreedCount(call, size());
-  HCCL_ASSIGN_OR_RETURN(const CachedPlan* cached, planFor(op, agreedBytes(op, size())));
+  const plan::Choice& choice = chooser_->choose(op, agreedBytes(op, size()));
+  for (const std::string& note : chooser_->takeNotes()) HCCL_RUN_WARNING("[ALG] {}", note);
+  HCCL_ASSIGN_OR_RETURN(const CachedPlan* cached, planFor(op, choice));
   lastPlan_[static_cast<uint8_t>(op.type)] = cached->plan;
   executor::CollectiveTask* task = tasks_->collective();
   executor::Launch& launch = task->launch;
   if (launch.plan != cached->plan) launch.plan = cached->plan;
   launch.op = op;
-  if (Status s = fillLaunch(call, rank(), size(), params_.settings.bufferBytes, launch);
+  if (Status s =
+          fillLaunch(call, rank(), size(), params_.settings.bufferBytes, choice.chunkBytes, launch);
       !s.isOk()) {
     task->discard();
     return s;
@@ -295,7 +320,9 @@ size_t Communicator::pending() const {
 
 void Communicator::setDeterministic(uint32_t level) {
   std::lock_guard lock(mutex_);
-  if (!params_.settings.deterministicFromConfig) params_.settings.deterministic = level;
+  if (params_.settings.deterministicFromConfig) return;
+  params_.settings.deterministic = level;
+  chooser_->setStrict(level == 2);
 }
 
 Result<std::pair<void*, uint64_t>> Communicator::stagingBuffer() {

@@ -17,6 +17,7 @@
 #include "src/base/status.h"
 #include "src/communicator/flight.h"
 #include "src/executor/tasks.h"
+#include "src/plan/chooser.h"
 #include "src/plan/op.h"
 #include "src/plan/plan.h"
 #include "src/plan/topology.h"
@@ -42,6 +43,7 @@ struct CommSettings {
   bool aclGraphZeroCopy = false;
   double execTimeoutSec = 1836;
   AlgoConfig algo;
+  std::shared_ptr<const AlgoTable> algoTable;  // nullptr: none
   RetryEnable retryEnable;
   RetryParams retryParams;
   std::string bufferName;
@@ -154,7 +156,9 @@ class Communicator {
   Status enqueueCollective(const CollectiveCall& call, runtime::Stream* stream);
   Status enqueueTransfers(const std::vector<executor::TransferItem>& items,
                           runtime::Stream* stream);
-  Result<const CachedPlan*> planFor(const plan::OpDesc& op, uint64_t bytes);
+  Result<const CachedPlan*> planFor(const plan::OpDesc& op, const plan::Choice& choice);
+  void logChoice(const plan::OpDesc& op, const plan::Choice& choice,
+                 const CachedPlan& cached) const;
   // Joins failure news of links and context; outlives both, since the control thread may be calling
   // it.
   struct Alarm {
@@ -187,6 +191,7 @@ class Communicator {
 
   CommunicatorParams params_;
   plan::Topology topology_;
+  std::unique_ptr<plan::Chooser> chooser_;
   std::unique_ptr<transport::Links> links_;
   std::unique_ptr<executor::Context> context_;
   std::unique_ptr<executor::TaskPool> tasks_;

@@ -59,6 +59,7 @@ CommSettings fromEnvironment(const Environment& env) {
   s.rdmaServiceLevel = env.rdmaServiceLevel;
   s.execTimeoutSec = env.execTimeoutSec;
   s.algo = env.algo;
+  s.algoTable = env.algoTable;
   s.retryEnable = env.retryEnable;
   s.retryParams = env.retryParams;
   return s;
@@ -223,6 +224,7 @@ std::string agreedFacts(const CommSettings& settings) {
       {"inCclBufferSize", settings.bufferBytes >> 20},
       {"deterministic", settings.deterministic},
       {"algo", settings.algo.text},
+      {"algoTable", settings.algoTable == nullptr ? "none" : settings.algoTable->hash()},
       {"commName", settings.name},
       {"version", kLibraryVersion},
   };

@@ -10,7 +10,8 @@
 namespace hccl {
 namespace {
 
-// One iteration of the chunk grid moves at most this much of an operation.
+// Where the choice does not say it, an iteration of the chunk grid moves at most this much of an
+// operation.
 constexpr uint64_t kChunkBytes = 2ULL << 20;
 // AlltoAllV knows no size that all ranks share; its grid is that of a large operation.
 constexpr uint64_t kUnknownCount = 1ULL << 40;
@@ -146,7 +147,7 @@ uint64_t agreedBytes(const plan::OpDesc& op, uint32_t ranks) {
 }
 
 Status fillLaunch(const CollectiveCall& call, uint32_t rank, uint32_t ranks, uint64_t bufferBytes,
-                  executor::Launch& launch) {
+                  uint64_t chunkBytes, executor::Launch& launch) {
   const plan::Plan& plan = *launch.plan;
   plan::Geometry& g = launch.geometry;
   g = plan::Geometry();
@@ -186,9 +187,9 @@ Status fillLaunch(const CollectiveCall& call, uint32_t rank, uint32_t ranks, uin
     g.inputDispls = launch.inputDispls.empty() ? nullptr : launch.inputDispls.data();
     g.outputDispls = launch.outputDispls.empty() ? nullptr : launch.outputDispls.data();
   }
-  g.capacity = plan::Geometry::chooseCapacity(g.vector, g.elementSize, g.blocks,
-                                              perPair ? kUnknownCount : launch.op.count,
-                                              3 * g.blocks + ranks, bufferBytes, kChunkBytes);
+  g.capacity = plan::Geometry::chooseCapacity(
+      g.vector, g.elementSize, g.blocks, perPair ? kUnknownCount : launch.op.count,
+      3 * g.blocks + ranks, bufferBytes, chunkBytes != 0 ? chunkBytes : kChunkBytes);
   g.setIterations(local);
   fillBuffers(call, rank, ranks, launch);
   HCCL_RETURN_IF_ERROR(checkOverlap(call, rank, launch));

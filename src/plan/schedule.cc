@@ -102,4 +102,12 @@ uint32_t Choice::key() const {
          (oneShot1 ? 1U << 16 : 0) | (oneShot2 ? 1U << 17 : 0);
 }
 
+std::string Choice::text() const {
+  std::string result;
+  for (const AlgorithmRow* row : {level0, level1, level2}) {
+    if (row != nullptr) result += (result.empty() ? "" : "-") + std::string(row->token);
+  }
+  return result + (oneShot() ? " (one-shot)" : "");
+}
+
 }  // namespace hccl::plan

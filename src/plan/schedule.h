@@ -70,9 +70,13 @@ struct Choice {
   std::string note;                      // why a configured algorithm was not taken, for the log
   const AlgorithmRow* level2 = nullptr;  // between super-pods
   bool oneShot2 = false;
+  uint64_t chunkBytes = 0;  // of an iteration of the chunk grid; 0: the library's own
+  std::string why;          // for the log and for hccl_info
 
-  // Distinguishes choices, all of one operation and topology.
+  // Distinguishes plans, all of one operation and topology.
   uint32_t key() const;
+  // Tokens of the levels that exist: "fullmesh-ring (one-shot)".
+  std::string text() const;
   bool oneShot() const { return oneShot0 || oneShot1 || oneShot2; }
 };
 

@@ -20,29 +20,6 @@ constexpr uint64_t kBruckBlock = 256;
 constexpr size_t kBruckMembers = 8;
 constexpr size_t kMeshPartners = 16;
 
-AlgoOp algoOpOf(HcclCMDType type) {
-  switch (type) {
-    case HCCL_CMD_ALLGATHER:
-    case HCCL_CMD_ALLGATHER_V:
-      return AlgoOp::kAllGather;
-    case HCCL_CMD_REDUCE_SCATTER:
-    case HCCL_CMD_REDUCE_SCATTER_V:
-      return AlgoOp::kReduceScatter;
-    case HCCL_CMD_BROADCAST:
-      return AlgoOp::kBroadcast;
-    case HCCL_CMD_REDUCE:
-      return AlgoOp::kReduce;
-    case HCCL_CMD_SCATTER:
-      return AlgoOp::kScatter;
-    case HCCL_CMD_ALLTOALL:
-    case HCCL_CMD_ALLTOALLV:
-    case HCCL_CMD_ALLTOALLVC:
-      return AlgoOp::kAllToAll;
-    default:
-      return AlgoOp::kAllReduce;
-  }
-}
-
 const AlgorithmRow* row(const char* token) {
   return findAlgorithm(token);
 }
@@ -308,7 +285,49 @@ class Selection {
   Choice choice_;
 };
 
+// What the configuration says beside the levels.
+void applyShape(const AlgoShape& shape, StageOp op, Choice& choice) {
+  choice.chunkBytes = shape.chunkBytes;
+  if (!shape.oneShot) return;
+  const bool flat = choice.level1 == nullptr && choice.level2 == nullptr;
+  const AlgorithmRow* top = choice.level2 != nullptr ? choice.level2
+                            : flat                   ? choice.level0
+                                                     : choice.level1;
+  bool& target = choice.level2 != nullptr ? choice.oneShot2
+                 : flat                   ? choice.oneShot0
+                                          : choice.oneShot1;
+  if (*shape.oneShot && !top->algorithm->supportsOneShot(op)) {
+    choice.note += std::string(choice.note.empty() ? "" : "; ") + top->token +
+                   " has no one-shot form of this operation";
+    return;
+  }
+  target = *shape.oneShot;
+}
+
 }  // namespace
+
+AlgoOp algoOpOf(HcclCMDType type) {
+  switch (type) {
+    case HCCL_CMD_ALLGATHER:
+    case HCCL_CMD_ALLGATHER_V:
+      return AlgoOp::kAllGather;
+    case HCCL_CMD_REDUCE_SCATTER:
+    case HCCL_CMD_REDUCE_SCATTER_V:
+      return AlgoOp::kReduceScatter;
+    case HCCL_CMD_BROADCAST:
+      return AlgoOp::kBroadcast;
+    case HCCL_CMD_REDUCE:
+      return AlgoOp::kReduce;
+    case HCCL_CMD_SCATTER:
+      return AlgoOp::kScatter;
+    case HCCL_CMD_ALLTOALL:
+    case HCCL_CMD_ALLTOALLV:
+    case HCCL_CMD_ALLTOALLVC:
+      return AlgoOp::kAllToAll;
+    default:
+      return AlgoOp::kAllReduce;
+  }
+}
 
 Choice select(const OpDesc& op, const Topology& topology, const AlgoConfig& config, bool strict,
               uint64_t bytes) {
@@ -324,7 +343,9 @@ Choice select(const OpDesc& op, const Topology& topology, const AlgoConfig& conf
     return choice;
   }
   Selection selection(op, topology, config, bytes);
-  return strict && isReduction(op.type) ? selection.strict() : selection.run();
+  Choice choice = strict && isReduction(op.type) ? selection.strict() : selection.run();
+  applyShape(config.shape(algoOpOf(op.type)), stageOpOf(op.type), choice);
+  return choice;
 }
 
 }  // namespace hccl::plan

@@ -63,6 +63,7 @@ const std::vector<Case>& cases() {
       {"HCCL_LOGIC_SUPERPOD_ID", {"pod 1", "x"}, {}},
       {"HCCL_RDMA_PCIE_DIRECT_POST_NOSTRICT", {"true", "FALSE"}, {"1", "no"}},
       {"HCCL_RDMA_QP_PORT_CONFIG_PATH", {}, {"/nowhere/at/all"}},
+      {"HCCL_ALGO_TABLE", {}, {"/nowhere/at/all.json"}},
       {"HCCL_DEBUG_CONFIG",
        {"ALG", "ALG,TASK,RESOURCE", "^ALG", "AIV_OPS_EXC"},
        {"alg", "ALG,", "^", "ALG;TASK", "ALL"}},
