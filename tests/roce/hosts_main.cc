@@ -36,8 +36,9 @@ class Host {
     meeting_.check(text.find("rdma: ") != std::string::npos, "RDMA between hosts: " + text);
   }
 
-  bool exchange(size_t bytes, uint64_t sequence, int seconds = 60) {
-    last_ = rank_.run(fmt::format("exchange {} 0 {} 5 {} {}", other_, bytes, sequence, seconds));
+  bool exchange(size_t bytes, uint64_t sequence, int seconds = 60,
+                const std::string& command = "exchange") {
+    last_ = rank_.run(fmt::format("{} {} 0 {} 5 {} {}", command, other_, bytes, sequence, seconds));
     return last_ == "ok";
   }
 
@@ -45,7 +46,10 @@ class Host {
     open("plain");
     uint64_t sequence = 0;
     bool good = true;
-    for (const size_t bytes : {0, 8, 5000, 100000, 1 << 20}) good &= exchange(bytes, ++sequence);
+    for (const size_t bytes : {0, 8, 5000, 100000, 1 << 20}) {
+      good &= exchange(bytes, ++sequence);
+      good &= exchange(bytes, ++sequence, 60, "exchange-device");
+    }
     meeting_.check(good, "frames between hosts: " + last_);
     meeting_.meet("plain");
     meeting_.check(std::system("tc qdisc add dev eth0 root netem loss 1% delay 1ms") == 0,
@@ -53,17 +57,19 @@ class Host {
     meeting_.meet("netem");
     good = true;
     for (int i = 0; i < 20; ++i) good = good && exchange(20000, ++sequence, 120);
+    good = good && exchange(300000, ++sequence, 120, "exchange-device");
     meeting_.check(good, "1% of the packets lost, 1 ms delay: " + last_);
     std::system("tc qdisc del dev eth0 root");
     meeting_.meet("lossless");
     rank_.run("destroy");
   }
 
-  void cut() {
-    open("cut");
+  // In the middle of frames that go through cells, or are written directly.
+  void cut(const std::string& command, size_t bytes) {
+    open("cut-" + command);
     const bool before = exchange(1000, 1);
     meeting_.check(before, "before the cut: " + last_);
-    meeting_.meet("before-cut");
+    meeting_.meet("before-" + command);
     const uint64_t begin = monotonicNs();
     std::thread cutter;
     if (number_ == 1) {
@@ -73,7 +79,7 @@ class Host {
       });
     }
     uint64_t sequence = 1;
-    while (exchange(100000, ++sequence, 25)) {
+    while (exchange(bytes, ++sequence, 25, command)) {
     }
     const double seconds = static_cast<double>(monotonicNs() - begin) * 1e-9;
     // Nothing that this host sends is acknowledged any more, or nothing that it acknowledges is
@@ -85,16 +91,16 @@ class Host {
     // Retry time of the settings below: 7 * 4.096 us * 2^16 = 1.9 s; a guest is slow.
     meeting_.check(seconds < 15, "in time");
     if (cutter.joinable()) cutter.join();
-    meeting_.meet("cut-is-seen");
+    meeting_.meet("seen-" + command);
     if (number_ == 1) (void)!std::system("tc qdisc del dev eth0 root");
     const uint64_t leaving = monotonicNs();
     rank_.run("destroy");
     meeting_.check(monotonicNs() - leaving < 10'000'000'000ULL, "the communicator ends");
-    meeting_.meet("after-cut");
-    open("again");
+    meeting_.meet("after-" + command);
+    open("again-" + command);
     const bool works = exchange(1000, 1);
     meeting_.check(works, "a new communicator works: " + last_);
-    meeting_.meet("end");
+    meeting_.meet("end-" + command);
     rank_.run("destroy");
   }
 
@@ -113,6 +119,7 @@ int main(int argc, char** argv) {
   ::setenv("HCCL_RDMA_TIMEOUT", "16", 1);
   hccl::transport::Host host(std::atoi(argv[1]));
   host.carry();
-  host.cut();
+  host.cut("exchange", 100000);
+  host.cut("exchange-device", 500000);
   return host.good() ? 0 : 1;
 }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -54,9 +55,11 @@ class RoceLinks : public ::testing::Test {
     for (auto& answer : answers) ASSERT_EQ(answer.get(), "ok");
   }
 
-  void exchange(size_t a, size_t b, int kind, size_t bytes, uint64_t sequence) {
-    auto one = rank(a).start(fmt::format("exchange {} {} {} 11 {} 60", b, kind, bytes, sequence));
-    auto other = rank(b).start(fmt::format("exchange {} {} {} 11 {} 60", a, kind, bytes, sequence));
+  void exchange(size_t a, size_t b, int kind, size_t bytes, uint64_t sequence,
+                const std::string& command = "exchange") {
+    const std::string rest = fmt::format("{} {} 11 {} 60", kind, bytes, sequence);
+    auto one = rank(a).start(fmt::format("{} {} {}", command, b, rest));
+    auto other = rank(b).start(fmt::format("{} {} {}", command, a, rest));
     ASSERT_EQ(one.get(), "ok") << bytes;
     ASSERT_EQ(other.get(), "ok") << bytes;
   }
@@ -113,6 +116,7 @@ TEST_F(RoceLinks, SpreadLargeFramesOverQueuePairs) {
   uint64_t sequence = 0;
   for (const size_t size : {10, 65536, 131072, 1000003, 3000001, 12, 262144}) {
     exchange(0, 1, 0, size, ++sequence);
+    exchange(0, 1, 0, size, ++sequence, "exchange-device");
   }
 }
 
@@ -197,10 +201,11 @@ TEST_F(RoceLinks, SpreadLargeFramesOverNetworkCards) {
   uint64_t sequence = 0;
   for (const size_t size : {10, 524288, 3000001, 100, 4194304}) {
     exchange(0, 1, 0, size, ++sequence);
+    exchange(0, 1, 0, size, ++sequence, "exchange-device");
   }
-  // The two largest ones alone are 14 MB, both directions together: half of it by each card.
-  EXPECT_GE(facts_.sentPackets() - before, 1500u);
-  EXPECT_GE(second.sentPackets() - beforeSecond, 1500u);
+  // The two largest ones alone are 29 MB, both directions together: half of it by each card.
+  EXPECT_GE(facts_.sentPackets() - before, 3000u);
+  EXPECT_GE(second.sentPackets() - beforeSecond, 3000u);
   processes_.clear();
   EXPECT_EQ(std::system("rdma link delete rxe1 && ip link delete veth2"), 0);
 }
@@ -222,6 +227,34 @@ TEST_F(RoceLinks, MemoryThatMayNotBeLockedMeansTcp) {
     EXPECT_THAT(text, HasSubstr("RLIMIT_MEMLOCK, ulimit -l) is 65536 bytes"));
   }
   exchange(0, 1, 0, 100000, 1);
+}
+
+// Enough for the cells of a link, too little for the buffers.
+TEST_F(RoceLinks, BuffersThatMayNotBeLockedAreCopied) {
+  if (std::getenv("HCCL_ROCE_GUEST") == nullptr) GTEST_SKIP() << "not in a guest";
+  char logs[] = "/tmp/roce-logs-XXXXXX";
+  ASSERT_NE(::mkdtemp(logs), nullptr);
+  ASSERT_EQ(::chmod(logs, 0777), 0);
+  ::setenv("ASCEND_PROCESS_LOG_PATH", logs, 1);
+  processes_.push_back(std::make_unique<RankProcess>());
+  processes_.push_back(std::make_unique<RankProcess>(
+      std::vector<std::string>{"prlimit", "--memlock=4194304:4194304", "setpriv", "--reuid=65534",
+                               "--clear-groups", "--bounding-set=-all", "--inh-caps=-all"}));
+  ::unsetenv("ASCEND_PROCESS_LOG_PATH");
+  const std::vector<Rank*> ranks = {processes_[0].get(), processes_[1].get()};
+  const auto cards = exchangeCards(ranks, facts_.address);
+  for (uint32_t i = 0; i < 2; ++i) ASSERT_EQ(makeRankLinks(ranks[i], cards, i, "rdma"), "ok");
+  connectAll();
+  uint64_t sequence = 0;
+  for (const size_t size : {300000, 5000000}) {
+    exchange(0, 1, 0, size, ++sequence, "exchange-device");
+  }
+  EXPECT_EQ(std::system(fmt::format("grep -qE '5[0-9]+ bytes cannot be registered with .*"
+                                    "RLIMIT_MEMLOCK, ulimit -l. is 4194304 bytes' {}/run/plog/*",
+                                    logs)
+                            .c_str()),
+            0);
+  EXPECT_EQ(std::system(fmt::format("rm -r {}", logs).c_str()), 0);
 }
 
 TEST_F(RoceLinks, LeaveNothingBehind) {

@@ -45,8 +45,8 @@ uint32_t QueueSet::receiveEntries(size_t index) const {
 }
 
 uint32_t QueueSet::sendEntries(size_t index) const {
-  // On the first one also credits, answers, probes and the flush.
-  return index == 0 ? 2 * shape_.depth + 8 : shape_.depth + 2;
+  // Also the end of a frame and a wake-up; on the first one credits, answers, probes, the flush.
+  return index == 0 ? 2 * shape_.depth + 12 : shape_.depth + 6;
 }
 
 Result<std::shared_ptr<QueueSet>> QueueSet::make(

@@ -23,6 +23,7 @@ RdmaLink::RdmaLink(std::shared_ptr<QueueSet> queues, Settings settings, Names na
       sends_(*queues_) {
   slots_.resize(depth());
   arrived_.resize(depth());
+  lengths_.resize(depth());
   armed_.resize(queues_->rails().size());
   deviceUsers_.resize(queues_->rails().size());
   if (settings_.wakeSet < 0) return;
@@ -99,7 +100,7 @@ bool RdmaLink::peek(FrameHeader& header) noexcept {
   poll();
   const auto slot = static_cast<uint32_t>(read_ % depth());
   if (arrived_[slot] == 0) return false;
-  std::memcpy(&header, queues_->target(slot), kHeader);
+  std::memcpy(&header, arrivedCell(slot), kHeader);
   return true;
 }
 

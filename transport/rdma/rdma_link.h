@@ -31,6 +31,7 @@ class RdmaLink final : public MessageLink {
     std::vector<uint32_t> remoteKeys;                 // of them, by rail
     uint64_t stripeBytes = 512 * 1024;                // what a further queue pair is worth
     uint64_t directBytes = UINT64_MAX;                // least frame that is offered
+    bool flags = false;                               // take the place of arrivals' completions
     int wakeSet = -1;                                 // epoll set of sleeping threads
     const std::atomic<uint32_t>* sleepers = nullptr;  // non-zero: completions must wake somebody
   };
@@ -80,6 +81,15 @@ class RdmaLink final : public MessageLink {
   };
 
   uint32_t depth() const { return queues_->shape().depth; }
+  // Bytes of a cell that a frame may use. Where there are flags they lie at the end of that room,
+  // so that the flag follows them.
+  uint32_t cellRoom() const {
+    return queues_->shape().cellBytes - (settings_.flags ? sizeof(uint64_t) : 0);
+  }
+  uint32_t startInCell(uint32_t bytes) const { return settings_.flags ? cellRoom() - bytes : 0; }
+  const std::byte* arrivedCell(uint32_t slot) const {
+    return queues_->target(slot) + startInCell(lengths_[slot]);
+  }
   bool hasFailed() const { return failure_.hasFailed(); }
 
   // Cells (rdma_link_cells.cc).
@@ -107,6 +117,14 @@ class RdmaLink final : public MessageLink {
   bool answerOffer(const ReceiveState& state);
   void onEnd(uint32_t number);
 
+  // Flags instead of completions (rdma_link_flags.cc).
+  bool postWord(size_t queue, uint64_t offset, uint64_t value, bool signal);
+  bool postFlagged(size_t queue, ibv_send_wr* request, Signal kind, uint64_t number, bool signal);
+  bool wakePeer(size_t queue);
+  void announceSleep();
+  bool lookAtFlags();
+  bool lookAtCells();
+
   // Completions (rdma_link_completions.cc).
   bool poll();
   bool poll(size_t rail);
@@ -114,7 +132,8 @@ class RdmaLink final : public MessageLink {
   void onCompletion(const ibv_wc& completion, size_t rail);
   void onArrival(const ibv_wc& completion);
   void onCredits(uint32_t returned);
-  void onCell(uint32_t number);
+  void onCreditsUpTo(uint64_t total);
+  void onCell(uint32_t number, uint32_t bytes);
 
   const std::shared_ptr<QueueSet> queues_;
   const Settings settings_;
@@ -129,6 +148,10 @@ class RdmaLink final : public MessageLink {
   uint64_t framesSent_ = 0;
   Outgoing out_;
   std::vector<uint8_t> arrived_;
+  std::vector<uint32_t> lengths_;         // of cells that have arrived
+  uint64_t seen_ = 0;                     // cells whose flags have been seen
+  uint64_t sleeps_ = 0, peerSleeps_ = 0;  // as announced, and as answered by a wake-up
+  bool isAwaitingWake_ = false;
   uint64_t read_ = 0;      // cells
   uint64_t returned_ = 0;  // of them, as the peer has been told
   uint64_t framesReceived_ = 0;

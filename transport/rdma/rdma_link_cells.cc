@@ -71,6 +71,7 @@ ibv_send_wr RdmaLink::makeWrite(size_t queue, uint64_t offset) const {
 // Posts a write that the peer's CPU is told about. Credits go along.
 bool RdmaLink::postSignal(size_t queue, ibv_send_wr* request, Signal kind, uint64_t number,
                           bool signal) {
+  if (settings_.flags) return postFlagged(queue, request, kind, number, signal);
   request->opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
   request->imm_data = htonl(Immediate::make(kind, read_, number));
   if (!post(queue, request, signal)) return false;
@@ -86,16 +87,14 @@ bool RdmaLink::writeCell(SendState& state) {
   }
   if (state.sent == 0) beginFrame(state);
   const auto slot = static_cast<uint32_t>(written_ % depth());
-  const uint64_t cellBytes = queues_->shape().cellBytes;
-  std::byte* cell = queues_->source(slot);
+  const bool isOffered = state.sent == 0 && out_.stage == Stage::kOffered;
+  const uint64_t left = isOffered ? kHeader : kHeader + state.header.bytes - state.sent;
+  const auto bytes = static_cast<uint32_t>(std::min<uint64_t>(cellRoom(), left));
+  std::byte* cell = queues_->source(slot) + startInCell(bytes);
   std::byte* to = cell;
-  size_t bytes = std::min(cellBytes, kHeader + state.header.bytes - state.sent);
   if (state.sent == 0) {
     FrameHeader header = state.header;
-    if (out_.stage == Stage::kOffered) {
-      header.spare = Offer::make(out_.queues);
-      bytes = kHeader;
-    }
+    if (isOffered) header.spare = Offer::make(out_.queues);
     std::memcpy(to, &header, kHeader);
     to += kHeader;
   }
@@ -106,12 +105,18 @@ bool RdmaLink::writeCell(SendState& state) {
   }
   ibv_sge piece{};
   piece.addr = reinterpret_cast<uint64_t>(cell);
-  piece.length = static_cast<uint32_t>(bytes);
+  piece.length = bytes;
   piece.lkey = queues_->localKey(queue);
-  ibv_send_wr request = makeWrite(queue, slot * cellBytes);
+  if (settings_.flags) {
+    const uint64_t flag = CellFlag::make(written_, bytes, read_);
+    std::memcpy(cell + bytes, &flag, sizeof flag);
+    piece.length += sizeof flag;
+  }
+  ibv_send_wr request =
+      makeWrite(queue, uint64_t{slot} * queues_->shape().cellBytes + startInCell(bytes));
   request.sg_list = &piece;
   request.num_sge = 1;
-  const bool isInline = bytes <= queues_->inlineBytes();
+  const bool isInline = piece.length <= queues_->inlineBytes();
   if (isInline) request.send_flags |= IBV_SEND_INLINE;
   // With several queue pairs each cell tells its own end: no later one may come on its queue pair.
   if (!postSignal(queue, &request, Signal::kCell, written_, out_.queues > 1)) return false;
@@ -162,7 +167,7 @@ Io RdmaLink::takeHeader(ReceiveState& state, const std::byte* cell) {
 Io RdmaLink::takeCell(ReceiveState& state) {
   const auto slot = static_cast<uint32_t>(read_ % depth());
   if (arrived_[slot] == 0) return Io::kIdle;
-  const std::byte* cell = queues_->target(slot);
+  const std::byte* cell = arrivedCell(slot);
   size_t skip = 0;
   if (state.received == 0) {
     const Io head = takeHeader(state, cell);
@@ -170,11 +175,11 @@ Io RdmaLink::takeCell(ReceiveState& state) {
     skip = kHeader;
     ++framesReceived_;
     beginOffered(state.got);
+    if (hasFailed() && in_.isOffered) return Io::kFailed;
   }
   const uint64_t total = kHeader + state.got.bytes;
-  const size_t bytes = in_.isOffered
-                           ? kHeader
-                           : std::min<uint64_t>(queues_->shape().cellBytes, total - state.received);
+  const size_t bytes =
+      in_.isOffered ? kHeader : std::min<uint64_t>(cellRoom(), total - state.received);
   if (bytes > skip) {
     std::memcpy(state.data + (state.received + skip - kHeader), cell + skip, bytes - skip);
   }

@@ -1,6 +1,7 @@
 // RdmaLink: what the completion queues tell.
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 
 #include "transport/rdma/rdma_link.h"
@@ -11,7 +12,8 @@ namespace hccl::transport::rdma {
 bool RdmaLink::poll() {
   bool any = false;
   for (size_t rail = 0; rail < armed_.size(); ++rail) any = poll(rail) || any;
-  return any;
+  // After the queues: who has armed them looks once more.
+  return settings_.flags ? lookAtFlags() || any : any;
 }
 
 bool RdmaLink::poll(size_t rail) {
@@ -48,6 +50,7 @@ void RdmaLink::arm(size_t index) {
     (void)fail("completions cannot be waited for", index);
   }
   armed_[index] = 1;
+  if (settings_.flags) announceSleep();
 }
 
 void RdmaLink::onCompletion(const ibv_wc& completion, size_t rail) {
@@ -59,10 +62,11 @@ void RdmaLink::onCompletion(const ibv_wc& completion, size_t rail) {
 void RdmaLink::onArrival(const ibv_wc& completion) {
   const Immediate value(ntohl(completion.imm_data));
   const auto queue = static_cast<size_t>(completion.wr_id);
+  isAwaitingWake_ = false;
   onCredits(value.returned);
   switch (value.kind) {
     case Signal::kCell:
-      onCell(value.number);
+      onCell(value.number, completion.byte_len);
       break;
     case Signal::kCredits:
       break;
@@ -84,13 +88,17 @@ void RdmaLink::onArrival(const ibv_wc& completion) {
 void RdmaLink::onCredits(uint32_t returned) {
   static_assert(2 * kMaxDepth <= Immediate::kCreditMask, "news and old news can be told apart");
   const uint32_t more = (returned - static_cast<uint32_t>(credited_)) & Immediate::kCreditMask;
-  if (more > Immediate::kCreditMask / 2) return;
-  credited_ += more;
+  if (more <= Immediate::kCreditMask / 2) onCreditsUpTo(credited_ + more);
+}
+
+void RdmaLink::onCreditsUpTo(uint64_t total) {
+  credited_ = std::max(credited_, total);
   if (credited_ > written_) (void)fail("the peer returned more credits than it was owed");
 }
 
-void RdmaLink::onCell(uint32_t number) {
+void RdmaLink::onCell(uint32_t number, uint32_t bytes) {
   const uint32_t slot = number % depth();
+  lengths_[slot] = bytes;
   if (arrived_[slot] != 0) return (void)fail("the peer wrote a cell that was not free");
   arrived_[slot] = 1;
 }

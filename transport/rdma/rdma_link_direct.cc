@@ -81,6 +81,9 @@ void RdmaLink::beginOffered(const FrameHeader& header) {
   in_.isAnswered = false;
   in_.queues = Offer::queues(header.spare);
   in_.ends = 0;
+  if (in_.isOffered && (in_.queues == 0 || in_.queues > queues_->shape().queuePairs)) {
+    (void)fail("the peer offers a frame by queue pairs that the link does not have");
+  }
 }
 
 // kIdle: nothing to do yet.

@@ -89,10 +89,23 @@ RingShape RdmaSetup::ownShape(const IpAddress& theirs) const {
   return shape;
 }
 
+bool RdmaSetup::mayUseFlags() const {
+  const auto& named = tools_.flagDevices;
+  const auto isNamed = [&](const RailFacts& rail) {
+    return std::any_of(named.begin(), named.end(), [&](const std::string& name) {
+      return name == "all" || name == rail.port.device;
+    });
+  };
+  // A flag is a request that holds its data.
+  return std::all_of(rails_.begin(), rails_.end(), isNamed) &&
+         (!queues_ || queues_->inlineBytes() >= sizeof(uint64_t));
+}
+
 RdmaSetup::Words RdmaSetup::makeWords(const char* kind) const {
   Words words;
   words.kind = kind;
   words.shape = shape_;
+  words.flags = flags_;
   for (size_t i = 0; i < rails_.size(); ++i) {
     Words::End& end = words.rails.emplace_back();
     end.address = rails_[i].port.address;
@@ -106,6 +119,7 @@ RdmaSetup::Words RdmaSetup::makeWords(const char* kind) const {
 void RdmaSetup::begin() {
   if (const Status status = prepare(); !status.isOk()) return fail(status);
   shape_ = ownShape(host_->facts().theirs.tcp.ip);
+  flags_ = mayUseFlags();
   host_->send(makeWords("offer").text());
 }
 
@@ -121,6 +135,7 @@ void RdmaSetup::onMessage(std::string text, std::vector<UniqueFd>) {
   if (words->kind == "answer" && initiator && !rails_.empty() && !queues_) return onAnswer(*words);
   if (words->kind == "ring" && !initiator && queues_ && !ringKnown_) {
     if (const Status status = takeRing(*words); !status.isOk()) return fail(status);
+    flags_ = words->flags;
     return finishIfComplete();
   }
   fail(Status(HCCL_E_NETWORK, fmt::format("the peer says \"{}\" out of turn", words->kind)));
@@ -163,6 +178,7 @@ void RdmaSetup::onOffer(const Words& words) {
   shape_ = {std::min(own.depth, words.shape.depth), std::min(own.cellBytes, words.shape.cellBytes),
             std::min(own.queuePairs, words.shape.queuePairs)};
   if (const Status status = makeQueues(words); !status.isOk()) return fail(status);
+  flags_ = words.flags && mayUseFlags();
   Words answer = makeWords("answer");
   for (size_t i = 0; i < rails_.size(); ++i) {
     const auto port = tools_.agent->listen(rails_[i].port.address);
@@ -186,6 +202,7 @@ void RdmaSetup::onAnswer(const Words& words) {
   }
   shape_ = words.shape;
   if (const Status status = makeQueues(words); !status.isOk()) return fail(status);
+  flags_ = words.flags && mayUseFlags();
   if (const Status status = takeRing(words); !status.isOk()) return fail(status);
   host_->send(makeWords("ring").text());
   for (size_t i = 0; i < ids_.size(); ++i) {

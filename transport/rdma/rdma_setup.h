@@ -38,7 +38,8 @@ struct SetupTools {
   RingShape shape;                        // proposed
   QueueSettings settings;
   uint64_t stripeBytes = 512 * 1024;
-  uint64_t directBytes = UINT64_MAX;  // least frame that is written without copies
+  uint64_t directBytes = UINT64_MAX;     // least frame that is written without copies
+  std::vector<std::string> flagDevices;  // those that may use flags; "all": each
   QpPortConfig ports;
   double timeoutSeconds = 20;  // of the whole attempt
   int numaNode = -1;
@@ -80,6 +81,7 @@ class RdmaSetup final : public LinkSetup {
   MadeLink makeLink(RdmaLink::Settings settings);
   void fail(const Status& status);
   RingShape ownShape(const IpAddress& theirs) const;
+  bool mayUseFlags() const;
   const RailFacts& railOf(size_t index) const { return rails_[index % rails_.size()]; }
   std::string peerName() const;
   uint32_t flowLabel(size_t index) const;
@@ -92,6 +94,7 @@ class RdmaSetup final : public LinkSetup {
   std::vector<std::shared_ptr<CmId>> ids_;
   std::vector<bool> established_;
   uint64_t peerRing_ = 0;
+  bool flags_ = false;  // what has been said so far speaks for them
   bool ringKnown_ = false;
   uint64_t token_ = 0;        // expected here (answering end)
   uint64_t callerToken_ = 0;  // expected there

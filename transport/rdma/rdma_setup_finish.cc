@@ -36,6 +36,7 @@ void RdmaSetup::finishIfComplete() {
   for (const RailFacts& rail : rails_) settings.remoteKeys.push_back(rail.peerKey);
   settings.stripeBytes = tools_.stripeBytes;
   settings.directBytes = tools_.directBytes;
+  settings.flags = flags_;
   if (host_->thread() != nullptr) {
     const auto wakeSet = runtime::Engine::instance().wakeSet();
     const auto doorbell = runtime::Engine::instance().doorbell();
@@ -86,9 +87,9 @@ MadeLink RdmaSetup::makeLink(RdmaLink::Settings settings) {
   made.link = std::make_unique<Link>();
   made.link->peer = facts.peer;
   made.link->linkClass = LinkClass::kMessage;
-  made.link->description = fmt::format("rdma: {} queue pair{} {}{} cells of {} bytes", ids_.size(),
-                                       ids_.size() == 1 ? "" : "s", ways, queues_->shape().depth,
-                                       queues_->shape().cellBytes);
+  made.link->description = fmt::format(
+      "rdma: {} queue pair{} {}{} cells of {} bytes{}", ids_.size(), ids_.size() == 1 ? "" : "s",
+      ways, queues_->shape().depth, queues_->shape().cellBytes, flags_ ? ", flags" : "");
   ids_.clear();
   made.onPeerLeft = [link = rdma.get()] { link->setPeerLeft(); };
   made.link->message = std::move(rdma);

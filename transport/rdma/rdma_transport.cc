@@ -96,6 +96,7 @@ class RdmaTransport final : public TransportClass {
       tools.shape.queuePairs = std::clamp<uint32_t>(e.rdmaQpsPerConnection, 1, kMaxQueuePairs);
       tools.stripeBytes = static_cast<uint64_t>(e.multiQpThresholdKb) * 1024;
       if (e.rdmaDirectKb != 0) tools.directBytes = static_cast<uint64_t>(e.rdmaDirectKb) * 1024;
+      tools.flagDevices = e.rdmaFlagPolling;
       tools.ports = e.qpPorts;
       tools.timeoutSeconds = std::min(kLongestAttempt, e.connectTimeoutSec / 2.0);
     }

@@ -45,8 +45,13 @@ std::string SetupWords::text() const {
                     {"key", end.key},
                     {"mtu", static_cast<int>(end.mtu)}});
   }
-  return Json{{"kind", kind},         {"token", token},          {"ring", ring},
-              {"depth", shape.depth}, {"cell", shape.cellBytes}, {"qps", shape.queuePairs},
+  return Json{{"kind", kind},
+              {"token", token},
+              {"ring", ring},
+              {"depth", shape.depth},
+              {"cell", shape.cellBytes},
+              {"qps", shape.queuePairs},
+              {"flags", flags},
               {"rails", ends}}
       .dump();
 }
@@ -61,6 +66,8 @@ std::optional<SetupWords> SetupWords::parse(const std::string& text) {
       !read(json, "qps", &words.shape.queuePairs) || !isLegal(words.shape)) {
     return std::nullopt;
   }
+  const auto flags = json.find("flags");
+  words.flags = flags != json.end() && flags->is_boolean() && flags->get<bool>();
   const auto rails = json.find("rails");
   if (rails == json.end() || !rails->is_array() || rails->empty() || rails->size() > kMaxRails) {
     return std::nullopt;

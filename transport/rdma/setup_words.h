@@ -22,6 +22,7 @@ struct SetupWords {
   std::string kind;  // "offer", "answer", "ring"
   uint64_t token = 0, ring = 0;
   RingShape shape;
+  bool flags = false;  // this end can do with flags instead of completions
   std::vector<End> rails;
 
   std::string text() const;

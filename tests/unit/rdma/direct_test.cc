@@ -15,8 +15,10 @@ using ::testing::HasSubstr;
 
 constexpr size_t kThreshold = 4096;
 
-class DirectTest : public LinkTest {
+// With completions, and with flags.
+class DirectTest : public LinkTest, public ::testing::WithParamInterface<bool> {
  protected:
+  DirectTest() { flags_ = GetParam(); }
   ~DirectTest() override {
     for (auto& end : ends_) end = {};
     device_.reset();
@@ -69,7 +71,7 @@ class DirectTest : public LinkTest {
   ReceiveState receive_;
 };
 
-TEST_F(DirectTest, LargeFramesAreWrittenWithoutCopies) {
+TEST_P(DirectTest, LargeFramesAreWrittenWithoutCopies) {
   make({4, 1024, 1}, 512 * 1024, kThreshold);
   std::byte* from = allocate(1 << 20);
   std::byte* to = allocate(1 << 20);
@@ -85,7 +87,7 @@ TEST_F(DirectTest, LargeFramesAreWrittenWithoutCopies) {
   EXPECT_EQ(verbs_.calls["regMr"], 2 + 2) << "rings, and each allocation once";
 }
 
-TEST_F(DirectTest, OtherMemoryGoesThroughCells) {
+TEST_P(DirectTest, OtherMemoryGoesThroughCells) {
   make({4, 1024, 1}, 512 * 1024, kThreshold);
   std::byte* arena = allocate(30000);
   std::vector<std::byte> plain(30000);
@@ -96,7 +98,7 @@ TEST_F(DirectTest, OtherMemoryGoesThroughCells) {
   EXPECT_EQ(a().framesWritten(), 1u);
 }
 
-TEST_F(DirectTest, EveryQueuePairWritesItsPieces) {
+TEST_P(DirectTest, EveryQueuePairWritesItsPieces) {
   make({8, 1024, 4}, 2048, kThreshold);
   verbs_.held = true;
   std::byte* from = allocate(1 << 20);
@@ -106,13 +108,13 @@ TEST_F(DirectTest, EveryQueuePairWritesItsPieces) {
   for (size_t i = 0; i < 4; ++i) EXPECT_GT(verbs_.writesOf[ends_[0].queues->qp(i)->qp_num], 40u);
 }
 
-TEST_F(DirectTest, NoMoreQueuePairsThanPieces) {
+TEST_P(DirectTest, NoMoreQueuePairsThanPieces) {
   make({8, 4096, 8}, 1024, kThreshold);
   carry(allocate(20000), allocate(20000) + 64, 8193);
   EXPECT_EQ(a().framesWritten(), 1u);
 }
 
-TEST_F(DirectTest, FreedMemoryIsRegisteredAnewWhenItComesBack) {
+TEST_P(DirectTest, FreedMemoryIsRegisteredAnewWhenItComesBack) {
   make({4, 1024, 1}, 512 * 1024, kThreshold);
   for (int round = 0; round < 4; ++round) {
     std::byte* from = allocate(40000);
@@ -128,7 +130,7 @@ TEST_F(DirectTest, FreedMemoryIsRegisteredAnewWhenItComesBack) {
   EXPECT_EQ(verbs_.calls["regMr"], 2 + 8);
 }
 
-TEST_F(DirectTest, MemoryThatIsFreedInTheMiddleStaysToTheEnd) {
+TEST_P(DirectTest, MemoryThatIsFreedInTheMiddleStaysToTheEnd) {
   make({4, 1024, 1}, 512 * 1024, kThreshold);
   std::byte* from = allocate(40000);
   std::byte* to = allocate(40000);
@@ -147,7 +149,7 @@ TEST_F(DirectTest, MemoryThatIsFreedInTheMiddleStaysToTheEnd) {
   EXPECT_EQ(verbs_.liveRegions(), 2u);
 }
 
-TEST_F(DirectTest, RegisteredRangesOfTheProgramAreWrittenToo) {
+TEST_P(DirectTest, RegisteredRangesOfTheProgramAreWrittenToo) {
   make({4, 1024, 1}, 512 * 1024, kThreshold);
   std::vector<std::byte> plain(50000);
   const runtime::MemoryRange range{plain.data() + 100, 40000};
@@ -164,7 +166,7 @@ TEST_F(DirectTest, RegisteredRangesOfTheProgramAreWrittenToo) {
   EXPECT_EQ(a().framesWritten(), 2u);
 }
 
-TEST_F(DirectTest, MemoryThatCannotBeRegisteredIsCopied) {
+TEST_P(DirectTest, MemoryThatCannotBeRegisteredIsCopied) {
   make({4, 1024, 1}, 512 * 1024, kThreshold);
   std::byte* from = allocate(40000);
   std::byte* to = allocate(40000);
@@ -178,7 +180,7 @@ TEST_F(DirectTest, MemoryThatCannotBeRegisteredIsCopied) {
   EXPECT_EQ(verbs_.liveRegions(), 3u);
 }
 
-TEST_F(DirectTest, ManyFramesOfAllKindsInBothDirections) {
+TEST_P(DirectTest, ManyFramesOfAllKindsInBothDirections) {
   make({4, 1024, 2}, 2048, kThreshold);
   std::byte* arena = allocate(1 << 18);
   std::vector<std::byte> plain(1 << 18);
@@ -194,7 +196,7 @@ TEST_F(DirectTest, ManyFramesOfAllKindsInBothDirections) {
   EXPECT_GT(a().framesWritten() + b().framesWritten(), 300u);
 }
 
-TEST_F(DirectTest, AnErrorInTheMiddleEndsBothSides) {
+TEST_P(DirectTest, AnErrorInTheMiddleEndsBothSides) {
   make({4, 1024, 1}, 512 * 1024, kThreshold);
   carryHalf(allocate(40000), allocate(40000), 30000);
   verbs_.sendStatus = IBV_WC_RETRY_EXC_ERR;
@@ -208,7 +210,7 @@ TEST_F(DirectTest, AnErrorInTheMiddleEndsBothSides) {
   EXPECT_EQ(b().receive(receive_), Io::kFailed);
 }
 
-TEST_F(DirectTest, NothingIsWrittenAfterTheReceiverGaveUp) {
+TEST_P(DirectTest, NothingIsWrittenAfterTheReceiverGaveUp) {
   make({4, 1024, 1}, 512 * 1024, kThreshold);
   std::byte* from = allocate(40000);
   std::byte* to = allocate(40000);
@@ -222,7 +224,7 @@ TEST_F(DirectTest, NothingIsWrittenAfterTheReceiverGaveUp) {
   EXPECT_EQ(b().receive(receive_), Io::kFailed);
 }
 
-TEST_F(DirectTest, GivingUpBetweenFramesLeavesTheLinkAsItIs) {
+TEST_P(DirectTest, GivingUpBetweenFramesLeavesTheLinkAsItIs) {
   make({4, 1024, 1}, 512 * 1024, kThreshold);
   std::byte* from = allocate(40000);
   carry(from, allocate(40000) + 64, 30000);
@@ -230,6 +232,11 @@ TEST_F(DirectTest, GivingUpBetweenFramesLeavesTheLinkAsItIs) {
   b().abandon();
   carry(from, allocate(40000) + 64, 30000);
 }
+
+std::string signalsOf(const ::testing::TestParamInfo<bool>& param) {
+  return param.param ? "Flags" : "Completions";
+}
+INSTANTIATE_TEST_SUITE_P(Signals, DirectTest, ::testing::Bool(), signalsOf);
 
 }  // namespace
 }  // namespace hccl::transport::rdma

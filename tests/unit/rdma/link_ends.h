@@ -51,6 +51,7 @@ class LinkTest : public ::testing::Test {
       settings.remoteKeys = {ends_[1 - i].queues->rails()[0].region->rkey};
       settings.stripeBytes = stripe;
       settings.directBytes = direct;
+      settings.flags = flags_;
       settings.sleepers = &sleepers_;
       RdmaLink::Names names;
       names.peer = static_cast<uint32_t>(1 - i);
@@ -71,7 +72,7 @@ class LinkTest : public ::testing::Test {
       if (verbs_.held) verbs_.deliver(i % 2 == 0);
       if (!received) received = b().receive(receive) == Io::kDone;
     }
-    ASSERT_TRUE(sent && received);
+    ASSERT_TRUE(sent && received) << a().failure().text() << b().failure().text();
   }
   void roundTrip(uint64_t sequence, size_t bytes) {
     const auto data = pattern(bytes, static_cast<unsigned>(sequence));
@@ -91,6 +92,7 @@ class LinkTest : public ::testing::Test {
     std::shared_ptr<QueueSet> queues;
     std::unique_ptr<RdmaLink> link;
   };
+  bool flags_ = false;  // before make()
   FakeVerbs verbs_;
   FakeDevice* fake_ = nullptr;
   std::shared_ptr<Device> device_;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +16,8 @@
 
 namespace hccl::transport {
 namespace {
+
+constexpr size_t kGuard = 64;  // bytes behind a buffer that nobody may touch
 
 std::string errorText(const Status& status) {
   return fmt::format("error {} {} {} {}", static_cast<int>(status.code()), status.eiCode(),
@@ -114,9 +117,10 @@ std::string RankCommands::run(const std::string& line) {
   if (!links_) return "error: no links";
   if (command == "connect") return connect(in);
   if (command == "await") return await(in);
-  if (command == "send") return transfer(in, true, false);
-  if (command == "receive") return transfer(in, false, true);
-  if (command == "exchange") return transfer(in, true, true);
+  if (command == "send") return exchangePlain(parseExchange(in), true, false);
+  if (command == "receive") return exchangePlain(parseExchange(in), false, true);
+  if (command == "exchange") return exchangePlain(parseExchange(in), true, true);
+  if (command == "exchange-device") return exchangeDevice(parseExchange(in));
   if (command == "cancel") {
     links_->cancel();
     return "ok";
@@ -197,32 +201,55 @@ std::string RankCommands::await(std::istringstream& in) {
   return fmt::format("ok {:.6f}", static_cast<double>(monotonicNs() - start) * 1e-9);
 }
 
-std::string RankCommands::transfer(std::istringstream& in, bool sends, bool receives) {
-  uint32_t peer;
-  int kind;
-  size_t bytes;
-  uint64_t seed, sequence;
-  double seconds;
-  in >> peer >> kind >> bytes >> seed >> sequence >> seconds;
-  Link* link = links_->find(peer, static_cast<LinkKind>(kind));
+RankCommands::Exchange RankCommands::parseExchange(std::istringstream& in) {
+  Exchange e;
+  in >> e.peer >> e.kind >> e.bytes >> e.seed >> e.sequence >> e.seconds;
+  return e;
+}
+
+std::string RankCommands::exchangeDevice(const Exchange& e) {
+  auto arena = runtime::Arena::ofDevice(config_.device);
+  if (!arena.isOk()) return errorText(arena.status());
+  std::byte* memory[2];
+  for (std::byte*& one : memory) {
+    auto made = (*arena)->allocate(e.bytes + kGuard);
+    if (!made.isOk()) return errorText(made.status());
+    one = static_cast<std::byte*>(*made);
+  }
+  const std::string result = transfer(e, memory[0], memory[1]);
+  for (std::byte* one : memory) {
+    if (const Status status = (*arena)->release(one); !status.isOk()) return errorText(status);
+  }
+  return result;
+}
+
+std::string RankCommands::exchangePlain(const Exchange& e, bool sends, bool receives) {
+  std::vector<std::byte> out(e.bytes), into(e.bytes + kGuard);
+  return transfer(e, sends ? out.data() : nullptr, receives ? into.data() : nullptr);
+}
+
+// `out` has room for the bytes, `into` for kGuard more; nullptr: nothing is sent, or received.
+std::string RankCommands::transfer(const Exchange& e, std::byte* out, std::byte* into) {
+  Link* link = links_->find(e.peer, static_cast<LinkKind>(e.kind));
   if (link == nullptr || !link->message) return "error: no message link";
+  const size_t bytes = e.bytes;
   FrameHeader header;
   header.epoch = 1;
-  header.sequence = sequence;
+  header.sequence = e.sequence;
   header.signature = 0x1234;
   header.count = bytes;
   header.bytes = bytes;
   // Each rank sends a pattern that starts at its own seed.
-  std::vector<std::byte> out(bytes), into(bytes + 64, std::byte{0xee});
-  fillPattern(out.data(), bytes, seed + config_.rank);
+  if (out != nullptr) fillPattern(out, bytes, e.seed + config_.rank);
+  if (into != nullptr) std::fill_n(into, bytes + kGuard, std::byte{0xee});
   SendState send;
   send.header = header;
-  send.data = out.data();
+  send.data = out;
   ReceiveState receive;
   receive.expected = header;
-  receive.data = into.data();
+  receive.data = into;
   std::string result;
-  bool sent = !sends, received = !receives;
+  bool sent = out == nullptr, received = into == nullptr;
   const bool done = runtime::Engine::instance().helpUntil(
       [&] {
         if (!sent) {
@@ -238,14 +265,14 @@ std::string RankCommands::transfer(std::istringstream& in, bool sends, bool rece
         }
         return !result.empty() || (sent && received);
       },
-      Deadline::after(seconds));
+      Deadline::after(e.seconds));
   if (!result.empty()) return result;
   if (!done) return "timeout";
-  if (!receives) return "ok";
-  for (size_t i = bytes; i < into.size(); ++i) {
+  if (into == nullptr) return "ok";
+  for (size_t i = bytes; i < bytes + kGuard; ++i) {
     if (into[i] != std::byte{0xee}) return "wrote beyond the end";
   }
-  return verdict(into.data(), bytes, seed + peer);
+  return verdict(into, bytes, e.seed + e.peer);
 }
 
 std::string RankCommands::memory(const std::string& command, std::istringstream& in) {

@@ -29,6 +29,7 @@ class RankCommands {
   // verify OFFSET BYTES SEED              of own memory
   // send PEER KIND BYTES SEED SEQUENCE SECONDS / receive (the same)
   // exchange PEER KIND BYTES SEED SEQUENCE SECONDS      both at once
+  // exchange-device ...                   the same in memory of the device, allocated for it
   // counters PEER KIND                    -> "<sent> <received>"
   // failure SECONDS                       -> "none" or "<peer> <EI code> <text>"
   // left PEER SECONDS                     -> "left" or "there"
@@ -41,7 +42,17 @@ class RankCommands {
  private:
   std::string connect(std::istringstream& in);
   std::string await(std::istringstream& in);
-  std::string transfer(std::istringstream& in, bool sends, bool receives);
+  struct Exchange {
+    uint32_t peer = 0;
+    int kind = 0;
+    size_t bytes = 0;
+    uint64_t seed = 0, sequence = 0;
+    double seconds = 0;
+  };
+  static Exchange parseExchange(std::istringstream& in);
+  std::string exchangeDevice(const Exchange& e);
+  std::string exchangePlain(const Exchange& e, bool sends, bool receives);
+  std::string transfer(const Exchange& e, std::byte* out, std::byte* into);
   std::string memory(const std::string& command, std::istringstream& in);
   std::string failure(double seconds);
 
