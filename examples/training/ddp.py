@@ -33,11 +33,11 @@ def network():
                                torch.nn.Tanh(), torch.nn.Linear(128, 2))
 
 
-def train(model, rank, size):
-    """The loss of each step, over the whole batch."""
+def train(model, rank, size, steps=STEPS):
+    """The loss of each step: the mean over this worker's part of the batch."""
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     losses = []
-    for step in range(STEPS):
+    for step in range(steps):
         points, kinds = spirals(BATCH, step)
         mine = slice(rank * BATCH // size, (rank + 1) * BATCH // size)
         optimizer.zero_grad()
