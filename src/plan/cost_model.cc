@@ -6,9 +6,6 @@ namespace hccl::plan {
 namespace {
 
 constexpr CostClass kClasses[] = {CostClass::kShared, CostClass::kRdma, CostClass::kTcp};
-// Inputs and outputs of a server's ranks that no longer fit into its caches.
-constexpr uint64_t kCacheBytes = 8ULL << 20;
-
 bool crossesServers(const Group& group, const Topology& topology) {
   return std::any_of(group.ranks.begin(), group.ranks.end(), [&](uint32_t rank) {
     return topology.serverOf[rank] != topology.serverOf[group.ranks[0]];
@@ -36,6 +33,10 @@ double piecesOf(const Move& move) {
     }
   }
   return pieces;
+}
+
+bool isTarget(const Move& move, uint32_t member) {
+  return std::find(move.targets.begin(), move.targets.end(), member) != move.targets.end();
 }
 
 // The moves of a stage's group, added up round by round.
@@ -84,8 +85,10 @@ class Counter {
       own.touched += blocks;
       if (member == move.owner) continue;
       Load& peer = loads[member];
-      own.contacts += pieces;
-      peer.contacts += pieces;
+      // A peer whose memory is mapped is met once, however many of its buffers are used.
+      const bool met = !messages_ && !target && isTarget(move, member);
+      own.contacts += met ? 0 : pieces;
+      peer.contacts += met ? 0 : pieces;
       (target ? own.out : own.in) += blocks;
       (target ? peer.in : peer.out) += blocks;
       (target ? writes : reads) = true;
@@ -127,11 +130,11 @@ class Counter {
       terms_.cached += link_.wire * wire;
       terms_.streamed += link_.streamedWire * wire;
     }
-    terms_.cached += effective(loads, [&](const Load& l) {
-      return link_.touch * l.touched + (messages_ ? 0 : link_.dirty * l.dirty);
-    });
-    terms_.streamed +=
-        link_.streamedTouch * effective(loads, [](const Load& l) { return l.touched; });
+    const double dirty = messages_ ? 0 : link_.dirty;
+    terms_.cached +=
+        effective(loads, [&](const Load& l) { return link_.touch * l.touched + dirty * l.dirty; });
+    terms_.streamed += effective(
+        loads, [&](const Load& l) { return link_.streamedTouch * l.touched + dirty * l.dirty; });
   }
 
   const StageAlgorithm& algorithm_;
@@ -178,7 +181,8 @@ LinkConstants constantsOf(CostClass cls) {
               .touch = 17e-12,
               .dirty = 34e-12,
               .streamedWire = 0,
-              .streamedTouch = 50e-12};
+              .streamedTouch = 50e-12,
+              .largeFrom = 32ULL << 20};
     case CostClass::kRdma:
       return {.step = 3e-6,
               .turn = 3e-6,
@@ -189,7 +193,8 @@ LinkConstants constantsOf(CostClass cls) {
               .dirty = 0,
               .duplex = true,
               .streamedWire = 90e-12,
-              .streamedTouch = 50e-12};
+              .streamedTouch = 50e-12,
+              .largeFrom = 8ULL << 20};
     case CostClass::kTcp:
       break;
   }
@@ -202,13 +207,17 @@ LinkConstants constantsOf(CostClass cls) {
           .dirty = 0,
           .alone = 1.3,
           .streamedWire = 250e-12,
-          .streamedTouch = 50e-12};
+          .streamedTouch = 50e-12,
+          .largeFrom = 8ULL << 20};
 }
 
 ChoiceTerms termsOf(const OpDesc& op, const Topology& topology, const Choice& choice,
                     const LevelClasses& classes) {
   const Schedule schedule = compose(op, topology, choice);
+  size_t fullest = 1;
+  for (const auto& server : topology.servers) fullest = std::max(fullest, server.size());
   ChoiceTerms terms;
+  terms.streamedFrom = UINT64_MAX;
   for (const Stage& stage : schedule.stages) {
     if (stage.groups.empty()) continue;
     const Group& group = largestGroup(stage);
@@ -222,13 +231,11 @@ ChoiceTerms termsOf(const OpDesc& op, const Topology& topology, const Choice& ch
     const ChoiceTerms part =
         Counter(*stage.row->algorithm, args, link, cls != CostClass::kShared, classes.crowding)
             .run(crosses);
+    terms.streamedFrom = std::min(terms.streamedFrom, link.largeFrom / 2 / fullest);
     terms.fixed += part.fixed;
     terms.cached += share * part.cached;
     terms.streamed += share * part.streamed;
   }
-  size_t fullest = 1;
-  for (const auto& server : topology.servers) fullest = std::max(fullest, server.size());
-  terms.streamedFrom = kCacheBytes / 2 / fullest;
   return terms;
 }
 

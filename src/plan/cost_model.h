@@ -32,6 +32,7 @@ struct LinkConstants {
   bool duplex = false;      // sends while it receives
   double streamedWire = 0;  // the same where data are larger than the caches
   double streamedTouch = 0;
+  uint64_t largeFrom = 0;  // inputs and outputs of a server's ranks
 };
 LinkConstants constantsOf(CostClass cls);
 
