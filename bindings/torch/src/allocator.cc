@@ -58,4 +58,8 @@ void useArena(size_t leastBytes) {
   c10::SetAllocator(c10::DeviceType::CPU, allocator);
 }
 
+bool isInArena(const at::Tensor& tensor) {
+  return tensor.storage().data_ptr().get_deleter() == &freeInArena;
+}
+
 }  // namespace hccl_torch

@@ -1,5 +1,8 @@
 // The collectives that reduce. Each is one operation of HCCL, with copies before and after where
 // tensors do not lie as HCCL wants them.
+#include <cstring>
+
+#include "bounce.h"
 #include "launch.h"
 
 namespace hccl_torch {
@@ -10,6 +13,26 @@ namespace {
 
 at::Tensor contiguousRoom(const at::Tensor& tensor) {
   return at::empty({tensor.numel()}, tensor.options().requires_grad(false));
+}
+
+// Copies between tensors that have as many elements and lie flat; nothing for one and the same.
+void copyFlat(const at::Tensor& to, const at::Tensor& from) {
+  if (to.is_same(from)) return;
+  if (to.scalar_type() == from.scalar_type()) {
+    std::memcpy(to.data_ptr(), from.data_ptr(), to.nbytes());
+  } else {
+    to.view(-1).copy_(from.view(-1));
+  }
+}
+
+// What HCCL gets for an operation in place: the tensor itself, or a copy of that type or in device
+// memory.
+at::Tensor onTheWire(const at::Tensor& flat, at::ScalarType type) {
+  const at::NoGradGuard plainMemory;
+  const at::Tensor copy = BouncePool::instance().borrow(flat, type);
+  if (!copy.defined()) return flat.to(type);
+  copyFlat(copy, flat);
+  return copy;
 }
 
 }  // namespace
@@ -32,12 +55,11 @@ WorkPtr ProcessGroupHccl::reduceAll(const Call& call, const Tensors& tensors, c1
                 "HcclAllGather");
         });
   }
-  const bool converts = plan.wire != block.flat().scalar_type();
-  const at::Tensor wire = converts ? block.flat().to(plan.wire) : block.flat();
+  const at::Tensor wire = onTheWire(block.flat(), plan.wire);
   return launch(
       call, tensors, tensors, {block.flat(), wire},
-      [plan, block, wire, converts, size = size_] {
-        if (converts) block.flat().copy_(wire);
+      [plan, block, wire, size = size_] {
+        copyFlat(block.flat(), wire);
         plan.finish(block.flat(), size);
         block.unpack();
       },

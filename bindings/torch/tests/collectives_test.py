@@ -161,9 +161,9 @@ def layouts(rank, size):
         dist.all_reduce(view(whole))
         same(view(whole), view(grid * size + sum(range(size))), "a view")
         same(whole[untouched], (grid + rank)[untouched], "around a view")
-    leaf = torch.ones(5, requires_grad=True)
+    leaf = torch.ones(5000, requires_grad=True)
     dist.all_reduce(leaf)
-    same(leaf.detach(), torch.full((5,), float(size)), "leaf")
+    same(leaf.detach(), torch.full((5000,), float(size)), "leaf")
     support.raises(RuntimeError, lambda: dist.broadcast(torch.eye(3).to_sparse(), 0), "dense")
 
 
