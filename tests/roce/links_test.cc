@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -234,7 +233,11 @@ TEST_F(RoceLinks, BuffersThatMayNotBeLockedAreCopied) {
   if (std::getenv("HCCL_ROCE_GUEST") == nullptr) GTEST_SKIP() << "not in a guest";
   char logs[] = "/tmp/roce-logs-XXXXXX";
   ASSERT_NE(::mkdtemp(logs), nullptr);
-  ASSERT_EQ(::chmod(logs, 0777), 0);
+  // Both users write into it.
+  ASSERT_EQ(
+      std::system(
+          fmt::format("cd {} && mkdir -p run/plog debug/plog && chmod -R 777 .", logs).c_str()),
+      0);
   ::setenv("ASCEND_PROCESS_LOG_PATH", logs, 1);
   processes_.push_back(std::make_unique<RankProcess>());
   processes_.push_back(std::make_unique<RankProcess>(

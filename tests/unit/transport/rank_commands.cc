@@ -224,7 +224,7 @@ std::string RankCommands::exchangeDevice(const Exchange& e) {
 }
 
 std::string RankCommands::exchangePlain(const Exchange& e, bool sends, bool receives) {
-  std::vector<std::byte> out(e.bytes), into(e.bytes + kGuard);
+  std::vector<std::byte> out(e.bytes + kGuard), into(e.bytes + kGuard);
   return transfer(e, sends ? out.data() : nullptr, receives ? into.data() : nullptr);
 }
 
