@@ -42,8 +42,7 @@ struct Host {
 
 }  // namespace
 
-Result<plan::LevelClasses> levelClasses(const Cluster& cluster,
-                                        const plan::Topology& topology) {
+Result<plan::LevelClasses> levelClasses(const Cluster& cluster, const plan::Topology& topology) {
   plan::LevelClasses classes;
   Meeting all;
   std::map<uint32_t, Meeting> servers;
