@@ -122,16 +122,17 @@ const Choice* Chooser::byTable(const OpDesc& op, uint64_t bytes) {
 
 const std::vector<Candidate>& Chooser::candidates(HcclCMDType type) {
   const auto [it, fresh] = candidates_.try_emplace(type);
-  if (!fresh) return it->second;
+  std::vector<Candidate>& list = it->second;
+  if (!fresh) return list;
   const size_t servers = topology_.servers.size();
   const bool levels = servers > 1 && topology_.servers[0].size() > 1;
   const bool plain = topology_.superPods.size() == 1 && topology_.uniform();
-  if (!plain || topology_.rankCount == 1 || topology_.rankCount > kMostModelled) return it->second;
+  if (!plain || topology_.rankCount == 1 || topology_.rankCount > kMostModelled) return list;
   const StageOp op = stageOpOf(type);
   const OpDesc desc{type, HCCL_DATA_TYPE_FP32, HCCL_REDUCE_SUM, 0, 0};
   const auto add = [&](const Choice& choice) {
-    it->second.push_back({choice, termsOf(desc, topology_, choice, policy_.links)});
-    it->second.back().choice.why = "the cost model";
+    list.push_back({choice, termsOf(desc, topology_, choice, policy_.links)});
+    list.back().choice.why = "the cost model";
   };
   for (const AlgorithmRow& row : algorithmRows()) {
     for (const bool oneShot : {false, true}) {
@@ -151,7 +152,7 @@ const std::vector<Candidate>& Chooser::candidates(HcclCMDType type) {
       if (does(choice.level0, StageOp::kReduceScatter, topology_.servers[0].size())) add(choice);
     }
   }
-  return it->second;
+  return list;
 }
 
 const Choice* Chooser::byModel(const OpDesc& op, uint64_t bytes) {
