@@ -19,6 +19,7 @@ if(HCCL_SANITIZE STREQUAL "address")
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     target_compile_options(hccl_options INTERFACE
                            -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizer_ignorelist.txt)
+    set(HCCL_FUZZ ON)
   endif()
   target_link_options(hccl_options INTERFACE -fsanitize=address,undefined)
 elseif(HCCL_SANITIZE STREQUAL "thread")
