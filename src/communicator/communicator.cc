@@ -174,6 +174,18 @@ void Communicator::logChoice(const plan::OpDesc& op, const plan::Choice& choice,
       params_.settings.deterministic, choice.chunkBytes, choice.why);
 }
 
+Result<const Communicator::Decision*> Communicator::decide(const plan::OpDesc& op) {
+  const uint64_t mixed = (op.count * 31 + static_cast<uint64_t>(op.type)) * 0x9e3779b97f4a7c15ULL;
+  Decision& decision = decisions_[mixed >> 60];
+  if (decision.plan != nullptr && decision.op == op) return &decision;
+  decision.plan = nullptr;
+  const plan::Choice& choice = chooser_->choose(op, agreedBytes(op, size()));
+  for (const std::string& note : chooser_->takeNotes()) HCCL_RUN_WARNING("[ALG] {}", note);
+  HCCL_ASSIGN_OR_RETURN(const CachedPlan* plan, planFor(op, choice));
+  decision = {op, plan, choice.chunkBytes};
+  return &decision;
+}
+
 Status Communicator::collective(const CollectiveCall& call, runtime::Stream* stream) {
   HCCL_RETURN_IF_ERROR(enqueueCollective(call, stream));
   runtime::assist(stream);
@@ -189,16 +201,16 @@ Status Communicator::enqueueCollective(const CollectiveCall& call, runtime::Stre
   op.reduceOp = call.reduceOp;
   op.root = call.root;
   op.count = agreedCount(call, size());
-  const plan::Choice& choice = chooser_->choose(op, agreedBytes(op, size()));
-  for (const std::string& note : chooser_->takeNotes()) HCCL_RUN_WARNING("[ALG] {}", note);
-  HCCL_ASSIGN_OR_RETURN(const CachedPlan* cached, planFor(op, choice));
-  lastPlan_[static_cast<uint8_t>(op.type)] = cached->plan;
+  HCCL_ASSIGN_OR_RETURN(const Decision* decision, decide(op));
+  const CachedPlan* cached = decision->plan;
+  std::shared_ptr<const plan::Plan>& last = lastPlan_[static_cast<uint8_t>(op.type)];
+  if (last != cached->plan) last = cached->plan;
   executor::CollectiveTask* task = tasks_->collective();
   executor::Launch& launch = task->launch;
   if (launch.plan != cached->plan) launch.plan = cached->plan;
   launch.op = op;
-  if (Status s =
-          fillLaunch(call, rank(), size(), params_.settings.bufferBytes, choice.chunkBytes, launch);
+  if (Status s = fillLaunch(call, rank(), size(), params_.settings.bufferBytes,
+                            decision->chunkBytes, launch);
       !s.isOk()) {
     task->discard();
     return s;
@@ -291,6 +303,7 @@ Status Communicator::shutdown() {
                                           Deadline::after(kShutdownSeconds));
   }
   plans_.clear();
+  decisions_.fill({});
   lastPlan_ = {};
   links_->onFailure({});
   alarm_->disarm();
@@ -323,6 +336,7 @@ void Communicator::setDeterministic(uint32_t level) {
   if (params_.settings.deterministicFromConfig) return;
   params_.settings.deterministic = level;
   chooser_->setStrict(level == 2);
+  decisions_.fill({});
 }
 
 Result<std::pair<void*, uint64_t>> Communicator::stagingBuffer() {

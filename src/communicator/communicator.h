@@ -152,7 +152,15 @@ class Communicator {
     std::shared_ptr<const plan::Plan> plan;
   };
 
+  // What an operation runs with. An operation like one of the last needs no look at algorithms.
+  struct Decision {
+    plan::OpDesc op;
+    const CachedPlan* plan = nullptr;  // nullptr: nothing here
+    uint64_t chunkBytes = 0;
+  };
+
   Status open();
+  Result<const Decision*> decide(const plan::OpDesc& op);
   Status enqueueCollective(const CollectiveCall& call, runtime::Stream* stream);
   Status enqueueTransfers(const std::vector<executor::TransferItem>& items,
                           runtime::Stream* stream);
@@ -199,6 +207,7 @@ class Communicator {
   std::shared_ptr<Flight> flight_;
   mutable std::mutex mutex_;  // API calls on one communicator are ordered by it
   std::map<PlanKey, CachedPlan> plans_;
+  std::array<Decision, 16> decisions_;  // of late; a place by operation and count
   std::array<std::shared_ptr<const plan::Plan>, 256> lastPlan_;
   std::unique_ptr<executor::Staging> userBuffer_;
   std::atomic<bool> suspended_{false};

@@ -17,6 +17,8 @@ struct OpDesc {
   // largest block of V operations where all ranks know all blocks; unused for AlltoAllV and
   // AlltoAllVC).
   uint64_t count = 0;
+
+  bool operator==(const OpDesc&) const = default;
 };
 
 // Packed into 64 bits and carried by the first contact of every pair: a difference is named field
