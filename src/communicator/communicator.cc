@@ -13,6 +13,7 @@
 #include "src/fault/ei_errors.h"
 #include "src/plan/lowering.h"
 #include "src/runtime/engine.h"
+#include "src/runtime/waiting.h"
 
 namespace hccl {
 namespace {
@@ -89,6 +90,8 @@ Status Communicator::open() {
   HCCL_ASSIGN_OR_RETURN(const plan::LevelClasses classes, levelClasses(params_.cluster, topology_));
   chooser_ = std::make_unique<plan::Chooser>(
       topology_, plan::Policy{s.algo, s.deterministic == 2, classes, s.algoTable});
+  runtime::noteHostRanks(
+      static_cast<uint32_t>(topology_.servers[topology_.serverOf[rank()]].size()));
   startStatusServer();
   return Status::ok();
 }

@@ -22,6 +22,7 @@ constexpr uint64_t kLongestParkNs = 100'000'000;
 // A queue longer than this leaves the caches: it is cheaper to wait a microsecond for it.
 constexpr uint64_t kAssistBacklog = 32;
 constexpr int kAssistPolls = 32;
+constexpr int kAssistYields = 4;
 constexpr uint32_t kRoundsBetweenFullScans = 64;
 constexpr uint32_t kRoundsBetweenClocks = 64;
 
@@ -228,13 +229,20 @@ void EngineCore::assist(Stream* own) {
     return own->advance(kOwnSteps, Stream::Which::kBrief) == Stream::Advance::kMoved;
   };
   bool moved = advance();
-  for (int idle = 0; idle < kAssistPolls && own->backlog() > kAssistBacklog;) {
-    if (advance()) {
-      moved = true;
-      idle = 0;
-    } else {
-      ++idle;
-      WaitingPolicy::pause();
+  if (own->backlog() > kAssistBacklog) {
+    WaitingPolicy policy(false);
+    for (int idle = 0; idle < kAssistPolls && own->backlog() > kAssistBacklog;) {
+      if (advance()) {
+        moved = true;
+        idle = 0;
+        policy.reset();
+      } else if (policy.next(1) == WaitingPolicy::Step::kSpin) {
+        ++idle;
+        WaitingPolicy::pause();
+      } else {
+        idle += kAssistPolls / kAssistYields;
+        policy.yield();
+      }
     }
   }
   if (moved)

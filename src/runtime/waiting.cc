@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -23,12 +24,23 @@ constexpr uint64_t kWorkerSharedBudgetNs = 20 * 1000;
 constexpr uint64_t kOthersRanNs = 3000;
 constexpr uint32_t kSpinsBetweenYields = 64;
 
-thread_local int threadContention = -1;
+constexpr int kCrowdedContention = 16;
 
+std::atomic<uint32_t> notedHostRanks{1};
+thread_local int threadContention = 0;
+thread_local bool threadKnowsCrowd = false;
+
+bool isCrowded() {
+  const CpuBudget& budget = cpuBudget();
+  const uint32_t ranks = std::max(budget.hostRanks, notedHostRanks.load(std::memory_order_relaxed));
+  return budget.wholeHost && ranks > budget.cpus;
+}
+
+// More ranks than processors: a thread begins with giving the core away, and learns from there.
 int& contentionOfThread() {
-  if (threadContention < 0) {
-    const CpuBudget& budget = cpuBudget();
-    threadContention = budget.wholeHost && budget.hostRanks > budget.cpus ? 16 : 0;
+  if (!threadKnowsCrowd && isCrowded()) {
+    threadKnowsCrowd = true;
+    threadContention = kCrowdedContention;
   }
   return threadContention;
 }
@@ -104,6 +116,12 @@ CpuBudget readCpuBudget() {
 const CpuBudget& cpuBudget() {
   static const CpuBudget budget = readCpuBudget();
   return budget;
+}
+
+void noteHostRanks(uint32_t ranks) {
+  uint32_t known = notedHostRanks.load(std::memory_order_relaxed);
+  while (known < ranks && !notedHostRanks.compare_exchange_weak(known, ranks)) {
+  }
 }
 
 WaitingPolicy::WaitingPolicy(bool worker) : worker_(worker), contention_(contentionOfThread()) {}

@@ -14,6 +14,8 @@ struct CpuBudget {
   bool spinGiven = false;
 };
 const CpuBudget& cpuBudget();
+// A communicator has this many ranks on the host: launchers do not always tell.
+void noteHostRanks(uint32_t ranks);
 // Pure parts, for tests. Processors that "quota period" (cpu.max) allows; 0: no limit.
 uint32_t cpusOfQuota(long long quotaUs, long long periodUs);
 CpuBudget readCpuBudget();
