@@ -50,6 +50,8 @@ const Choice& Chooser::choose(const OpDesc& op, uint64_t bytes) {
   if (policy_.strict && isReduction(op.type)) {
     return byRules(op, bytes, reasonOfRules(policy_, false));
   }
+  // What servers have between them is shared by their ranks, of which the model knows nothing.
+  if (topology_.servers.size() > 1) return byRules(op, bytes, "HCCL's rules, for several servers");
   if (const Choice* best = byModel(op, bytes)) return *best;
   return byRules(op, bytes, reasonOfRules(policy_, false));
 }

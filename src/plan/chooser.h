@@ -1,5 +1,6 @@
 // Chooser: which algorithms an operation runs with, how its data are cut, and why. In this order:
-// HCCL_ALGO, by HCCL's documented rules (selector.h); the table of HCCL_ALGO_TABLE; the cost model.
+// HCCL_ALGO, by HCCL's documented rules (selector.h); the table of HCCL_ALGO_TABLE; on one server
+// the cost model, else those rules again.
 // Only data decide that all ranks hold alike, so all choose alike.
 #pragma once
 

@@ -3,10 +3,10 @@
 // public headers. Call these functions qualified (hccl::acl::X).
 #pragma once
 
-#include "acl/acl.h"
 #include "acl/acl_base.h"
-#include "acl/acl_prof.h"
+#include "acl/acl.h"
 #include "acl/acl_rt.h"
+#include "acl/acl_prof.h"
 
 namespace hccl::acl {
 
@@ -63,28 +63,28 @@ aclError aclrtFree(void* devPtr);
 aclError aclrtMallocHost(void** hostPtr, size_t size);
 aclError aclrtFreeHost(void* hostPtr);
 aclError aclrtMemcpy(void* dst, size_t destMax, const void* src, size_t count,
-                     aclrtMemcpyKind kind);
+    aclrtMemcpyKind kind);
 aclError aclrtMemcpyAsync(void* dst, size_t destMax, const void* src, size_t count,
-                          aclrtMemcpyKind kind, aclrtStream stream);
+    aclrtMemcpyKind kind, aclrtStream stream);
 aclError aclrtMemset(void* devPtr, size_t maxCount, int32_t value, size_t count);
 aclError aclrtMemsetAsync(void* devPtr, size_t maxCount, int32_t value, size_t count,
-                          aclrtStream stream);
+    aclrtStream stream);
 aclError aclrtGetMemInfo(aclrtMemAttr attr, size_t* free, size_t* total);
 aclError aclrtPointerGetAttributes(const void* ptr, aclrtPtrAttributes* attributes);
 aclError aclrtReserveMemAddress(void** virPtr, size_t size, size_t alignment, void* expectPtr,
-                                uint64_t flags);
+    uint64_t flags);
 aclError aclrtReleaseMemAddress(void* virPtr);
 aclError aclrtMallocPhysical(aclrtDrvMemHandle* handle, size_t size,
-                             const aclrtPhysicalMemProp* prop, uint64_t flags);
+    const aclrtPhysicalMemProp* prop, uint64_t flags);
 aclError aclrtFreePhysical(aclrtDrvMemHandle handle);
 aclError aclrtMapMem(void* virPtr, size_t size, size_t offset, aclrtDrvMemHandle handle,
-                     uint64_t flags);
+    uint64_t flags);
 aclError aclrtUnmapMem(void* virPtr);
 aclError aclrtMemGetAllocationGranularity(aclrtPhysicalMemProp* prop,
-                                          aclrtMemGranularityOptions option, size_t* granularity);
+    aclrtMemGranularityOptions option, size_t* granularity);
 aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc func, void* args);
 aclError aclrtLaunchCallback(aclrtCallback fn, void* userData, aclrtCallbackBlockType blockType,
-                             aclrtStream stream);
+    aclrtStream stream);
 aclError aclrtSubscribeReport(uint64_t threadId, aclrtStream stream);
 aclError aclrtUnSubscribeReport(uint64_t threadId, aclrtStream stream);
 aclError aclrtProcessReport(int32_t timeout);
@@ -103,8 +103,7 @@ aclError aclprofFinalize();
 aclError aclprofStart(const aclprofConfig* profilerConfig);
 aclError aclprofStop(const aclprofConfig* profilerConfig);
 aclprofConfig* aclprofCreateConfig(uint32_t* deviceIdList, uint32_t deviceNums,
-                                   aclprofAicoreMetrics aicoreMetrics,
-                                   aclprofAicoreEvents* aicoreEvents, uint64_t dataTypeConfig);
+    aclprofAicoreMetrics aicoreMetrics, aclprofAicoreEvents* aicoreEvents, uint64_t dataTypeConfig);
 aclError aclprofDestroyConfig(const aclprofConfig* profilerConfig);
 
 }  // namespace hccl::acl

@@ -82,6 +82,7 @@ void refusePointers(Rank& rank) {
   expect(text.find("EI") != std::string::npos &&
              text.find("rank " + std::to_string(peer)) != std::string::npos,
          "the text does not name the peer: " + text);
+  rank.meet();  // a peer that has left is another error
   HCCL_MUST(HcclCommSymWinDeregister(window));
   HCCL_MUST(HcclCommDestroy(comm));
   HCCL_MUST(aclrtFree(own));

@@ -79,6 +79,16 @@ TEST(Chooser, ARowForTheLevelsBetweenServers) {
   EXPECT_EQ(choice.why, "row 1 of table.json");
 }
 
+// What the model thinks cheapest may send more than the hierarchy does over the servers' own lines.
+TEST(Chooser, SeveralServersKeepToTheRules) {
+  const plan::Topology topology = clusterOf({2, 2});
+  Chooser chooser(topology, policyOf(""));
+  const Choice& choice = chooser.choose(opOf(HCCL_CMD_ALLREDUCE), 16 << 20);
+  EXPECT_EQ(choice.why, "HCCL's rules, for several servers");
+  EXPECT_NE(choice.level1, nullptr);
+  EXPECT_FALSE(choice.oneShot1);
+}
+
 TEST(Chooser, AnIllegalRowIsSkippedWithOneLine) {
   const struct {
     const char* op;
