@@ -26,8 +26,6 @@ constexpr uint64_t kStreamingBytes = 8ULL << 20;
 // must not be rarer than a few of its polls.
 constexpr uint64_t kPollsBeforeClockReads = 32;
 constexpr uint64_t kPollsBetweenClockReads = 8;
-// Staging that is larger is written around the cache.
-constexpr uint64_t kStageAroundBytes = 512ULL << 10;
 // Steps of more data are long enough for a sleeping peer to be woken before.
 constexpr uint64_t kRingBytes = 16ULL << 10;
 
@@ -282,8 +280,7 @@ Execution::Outcome Execution::stageStep(const Step& step, uint64_t c) {
     if (out) {
       reduce::copy(launch_->output + user, window, bytes, streaming_);
     } else {
-      // Peers have read these lines: writing around the cache does not have to ask for them first.
-      reduce::copy(window, launch_->input + user, bytes, bytes >= kStageAroundBytes);
+      reduce::copy(window, launch_->input + user, bytes, false);
     }
   }
   return Outcome::kDone;
