@@ -18,7 +18,6 @@ using plan::BufferShape;
 using plan::Step;
 using plan::StepKind;
 using transport::BufferRef;
-using transport::PairBoard;
 
 // Flags of the buffer references in an entry.
 constexpr uint64_t kStagedBit = 1ULL << 62;

@@ -10,7 +10,9 @@ std::string algoFor(const Operation& op, const plan::Topology& topology,
   const char* const level0 = choice.level1 != nullptr ? "level0:NA" : "level0:null";
   const std::string shape = std::string(";oneshot:") + (choice.oneShot() ? "yes" : "no");
   for (const std::string& level1 : {";level1:" + std::string(top->token), std::string()}) {
-    std::string text = level0 + level1 + shape;
+    std::string text = level0;
+    text += level1;
+    text += shape;
     const auto config = parseAlgoConfig(text);
     if (!config) continue;
     plan::OpDesc desc;
