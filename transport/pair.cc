@@ -72,6 +72,7 @@ void Pair::adoptChannel(std::shared_ptr<Connection> connection, const Handshake&
   facts_.unixChannel = channel_->isUnix();
   if (facts_.unixChannel) {
     if (const auto who = peerCredentials(channel_->fd()); who.isOk()) {
+      facts_.peerProcess = who->pid;
       process_ = ProcessWatch::of(thread_, facts_.theirs.process, who->pid);
     }
     if (process_) processCallback_ = process_->add([this] { onProcessEnd(); });

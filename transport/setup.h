@@ -32,6 +32,7 @@ struct PairFacts {
   bool initiator = false;    // the higher rank
   bool unixChannel = false;  // the channel passes descriptors, and its peer's user was checked
   std::string noUnixReason;  // why not, when the cards promised one
+  int32_t peerProcess = 0;   // its process here, as the kernel knows it; 0: unknown
   Digest sessionKey{};       // known to the two ends only
   std::string transports;    // HCCL_TRANSPORT
 };

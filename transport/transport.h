@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -48,6 +49,9 @@ struct alignas(64) EntryLine {
 // (ranks of one process) a plain address.
 struct BufferRef {
   static constexpr uint64_t kAddressBit = 1ULL << 63;
+  // Plain memory of another process, an address there: DirectLink::read reaches it.
+  static constexpr uint64_t kPlainBit = 1ULL << 59;
+  static uint64_t plain(const void* p) { return reinterpret_cast<uint64_t>(p) | kPlainBit; }
   static uint64_t offset(uint64_t o) { return o; }
   static uint64_t address(const void* p) { return reinterpret_cast<uint64_t>(p) | kAddressBit; }
 };
@@ -61,7 +65,8 @@ struct PairBoard {
   SignalLine close;        // r has finished with what q exposed
   EntryLine sendEntry[2];  // point to point, r sends to q
   SignalLine sendOpen;
-  SignalLine recvClose;  // point to point, r receives from q: r has finished with q's buffer
+  SignalLine recvClose;   // point to point, r receives from q: r has finished with q's buffer
+  SignalLine readsPlain;  // 1: r can read plain memory of q's process
 };
 
 class DirectLink {
@@ -70,6 +75,19 @@ class DirectLink {
   PairBoard* mine = nullptr;          // what this rank tells the peer
   const PairBoard* theirs = nullptr;  // what the peer tells this rank
   bool sameProcess = false;           // BufferRef::address is allowed
+  uint64_t leastPlainBytes = 0;       // of plain memory that is read instead of staged; 0: none
+
+  // The peer may be told to read `bytes` bytes of plain memory of this process.
+  bool readsPlain(uint64_t bytes) const noexcept {
+    return leastPlainBytes != 0 && bytes >= leastPlainBytes &&
+           theirs->readsPlain.value.load(std::memory_order_acquire) != 0;
+  }
+  // Copies `bytes` bytes at `address` of the peer's process. 0, or an errno: ESRCH when that
+  // process has ended, ENOTSUP when this link cannot read.
+  virtual int read(void* to, uint64_t address, size_t bytes) noexcept {
+    (void)to, (void)address, (void)bytes;
+    return ENOTSUP;
+  }
 
   // The address in this process of [ref, ref + bytes) of the peer's memory; pages are populated on
   // first use. nullptr when the range is outside of the peer's arena (a broken peer).

@@ -69,6 +69,7 @@ struct Environment {
   uint32_t hostWorkers = 1;
   uint32_t hostDevices = 0;  // 0: number of physical cores
   uint32_t hostTcpStreams = 1;
+  uint32_t readKb = 16;  // least plain memory that ranks of a server read from each other; 0: none
   uint32_t rdmaDirectKb = 128;               // least message written without copies; 0: none
   std::vector<std::string> rdmaFlagPolling;  // devices, or "all"
   std::optional<uint32_t> hostSpinUs;        // unset: the waiting policy decides

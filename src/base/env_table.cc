@@ -190,6 +190,12 @@ constexpr EnvVariable kTable[] = {
     {"HCCL_HOST_TCP_STREAMS", "integer", "1 to 16", "1", "", "range[1, 16]",
      "TCP connections between two ranks.", "Only here.",
      number<&Environment::hostTcpStreams, 1, 16>},
+    {"HCCL_HOST_READ_KB", "integer", "0 to 1048576", "16", "KB", "range[0, 1048576]",
+     "Least size of an input in plain memory that ranks of a server read straight from each "
+     "other's "
+     "processes (cross-memory attach) instead of through a copy in shared memory. 0: never.",
+     "Only here. Where the kernel does not allow it, copies are made.",
+     number<&Environment::readKb, 0, 1048576>},
     {"HCCL_HOST_RDMA_DIRECT_KB", "integer", "0 to 1048576", "128", "KB", "range[0, 1048576]",
      "Least size of messages that RDMA writes from and into registered memory without copies. 0: "
      "all are copied.",

@@ -186,6 +186,7 @@ Result<const Communicator::Decision*> Communicator::decide(const plan::OpDesc& o
   for (const std::string& note : chooser_->takeNotes()) HCCL_RUN_WARNING("[ALG] {}", note);
   HCCL_ASSIGN_OR_RETURN(const CachedPlan* plan, planFor(op, choice));
   decision = {op, plan, choice.chunkBytes};
+  if (decision.chunkBytes == 0) decision.chunkBytes = usualChunkBytes(topology_.servers.size());
   return &decision;
 }
 

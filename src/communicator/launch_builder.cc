@@ -11,8 +11,9 @@ namespace hccl {
 namespace {
 
 // Where the choice does not say it, an iteration of the chunk grid moves at most this much of an
-// operation.
+// operation: less inside a server, where the staging of all its ranks is to stay in the cache.
 constexpr uint64_t kChunkBytes = 2ULL << 20;
+constexpr uint64_t kServerChunkBytes = 1ULL << 20;
 // AlltoAllV knows no size that all ranks share; its grid is that of a large operation.
 constexpr uint64_t kUnknownCount = 1ULL << 40;
 
@@ -141,6 +142,10 @@ uint64_t agreedCount(const CollectiveCall& call, uint32_t ranks) {
   }
 }
 
+uint64_t usualChunkBytes(size_t servers) {
+  return servers == 1 ? kServerChunkBytes : kChunkBytes;
+}
+
 uint64_t agreedBytes(const plan::OpDesc& op, uint32_t ranks) {
   const uint64_t bytes = op.count * reduce::typeSize(op.dataType);
   return plan::isVectorOp(op.type) ? bytes : bytes * ranks;
@@ -187,9 +192,9 @@ Status fillLaunch(const CollectiveCall& call, uint32_t rank, uint32_t ranks, uin
     g.inputDispls = launch.inputDispls.empty() ? nullptr : launch.inputDispls.data();
     g.outputDispls = launch.outputDispls.empty() ? nullptr : launch.outputDispls.data();
   }
-  g.capacity = plan::Geometry::chooseCapacity(
-      g.vector, g.elementSize, g.blocks, perPair ? kUnknownCount : launch.op.count,
-      3 * g.blocks + ranks, bufferBytes, chunkBytes != 0 ? chunkBytes : kChunkBytes);
+  g.capacity = plan::Geometry::chooseCapacity(g.vector, g.elementSize, g.blocks,
+                                              perPair ? kUnknownCount : launch.op.count,
+                                              3 * g.blocks + ranks, bufferBytes, chunkBytes);
   g.setIterations(local);
   fillBuffers(call, rank, ranks, launch);
   HCCL_RETURN_IF_ERROR(checkOverlap(call, rank, launch));

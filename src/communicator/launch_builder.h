@@ -12,7 +12,10 @@ uint64_t agreedCount(const CollectiveCall& call, uint32_t ranks);
 // Bytes of the whole operation, as the selector wants them.
 uint64_t agreedBytes(const plan::OpDesc& op, uint32_t ranks);
 
-// `chunkBytes`: of an iteration of the chunk grid, 0 for the usual. Everything but the sequence
+// Of an iteration of the chunk grid, in a communicator on so many servers.
+uint64_t usualChunkBytes(size_t servers);
+
+// `chunkBytes`: of an iteration of the chunk grid. Everything but the sequence
 // number; launch.plan and launch.op are set. EI0003 for buffers that overlap in a way that the
 // operation does not allow.
 Status fillLaunch(const CollectiveCall& call, uint32_t rank, uint32_t ranks, uint64_t bufferBytes,

@@ -69,6 +69,8 @@ struct Peer {
   uint64_t saidCount = 0;
   bool inputStaged = false;
   bool outputStaged = false;
+  uint64_t plainInput =
+      0;  // address in the peer's process of an input that has to be read; 0: none
   std::byte* input = nullptr;
   std::byte* output = nullptr;
   std::byte* scratch = nullptr;

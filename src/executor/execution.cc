@@ -8,6 +8,7 @@
 #include "src/executor/mismatch.h"
 #include "src/fault/ei_errors.h"
 #include "src/reduce/reduce.h"
+#include "src/runtime/devices.h"
 
 namespace hccl::executor {
 namespace {
@@ -20,8 +21,8 @@ using plan::StepKind;
 using runtime::Poll;
 using transport::PairBoard;
 
-// Outputs of operations beyond the caches are written around them.
-constexpr uint64_t kStreamingBytes = 8ULL << 20;
+// Outputs of operations beyond the last-level cache are written around it; less is never beyond.
+constexpr uint64_t kLeastStreamed = 4ULL << 20;
 // Short waits do not look at the clock. A sleeping thread polls some fifty times a second: looks
 // must not be rarer than a few of its polls.
 constexpr uint64_t kPollsBeforeClockReads = 32;
@@ -49,9 +50,17 @@ void Execution::begin(const Launch& launch) {
   departures_ = 0;
   hasAnnounced_ = false;
   waitingStep_ = nullptr;
-  streaming_ = launch.outputBytes >= kStreamingBytes;
+  streaming_ = launch.outputBytes >= kLeastStreamed && exceedsCache();
   status_ = prepare();
   if (status_.isOk()) publishEntries();
+}
+
+// What this rank and those that share memory with it touch. What is reduced in place is in the
+// cache already when it is written.
+bool Execution::exceedsCache() const {
+  if (launch_->input == launch_->output && plan::isReduction(launch_->op.type)) return false;
+  const uint64_t bytes = launch_->inputBytes + launch_->outputBytes;
+  return bytes * (plan_->directPeers.size() + 1) >= runtime::lastLevelCacheBytes();
 }
 
 void Execution::usePlan(std::shared_ptr<const plan::Plan> plan) {
@@ -68,6 +77,8 @@ void Execution::usePlan(std::shared_ptr<const plan::Plan> plan) {
   }
   targets_.resize(operands);
   sources_.resize(operands);
+  pieceTargets_.resize(operands);
+  pieces_.resize(operands);
   canInline_ = canInline();
 }
 
@@ -90,6 +101,14 @@ Status Execution::prepare() {
   inputStaged_ = !inputInlined_ && plan_->inputRemote &&
                  ((varying && plan_->inputShape == BufferShape::kFull) ||
                   !reachable(launch_->input, launch_->inputBytes));
+  // Where peers write results here, too, staging both is faster: the result lies in the cache.
+  inputPlain_ = inputStaged_ && !plan_->outputRemote &&
+                !(varying && plan_->inputShape == BufferShape::kFull) &&
+                std::all_of(plan_->directPeers.begin(), plan_->directPeers.end(), [&](uint32_t r) {
+                  const transport::DirectLink& direct = *context_.peer(r).direct;
+                  return direct.sameProcess || direct.readsPlain(launch_->inputBytes);
+                });
+  if (inputPlain_) inputStaged_ = false;
   outputStaged_ = launch_->outputAliasesInput ||
                   (plan_->outputRemote && ((varying && plan_->outputShape == BufferShape::kFull) ||
                                            !reachable(launch_->output, launch_->outputBytes)));
@@ -264,6 +283,11 @@ std::byte* Execution::address(uint32_t rank, const Ref& ref, uint64_t c) const {
   return base + g.userOffset(output, shape, ref.block, c) * g.elementSize;
 }
 
+bool Execution::isStaged(uint32_t rank, const Ref& ref) const {
+  if (ref.buffer != Buffer::kOutput) return true;
+  return rank == plan_->rank ? outputStaged_ : context_.peer(rank).outputStaged;
+}
+
 Execution::Outcome Execution::stageStep(const Step& step, uint64_t c) {
   const bool out = step.kind == StepKind::kStageOut;
   if (out ? !outputStaged_ : !inputStaged_) return Outcome::kDone;
@@ -293,23 +317,33 @@ Execution::Outcome Execution::combineStep(const Step& step, uint64_t c) {
     const uint64_t length = segmentLength(segment, c);
     if (length == 0) continue;
     int targets = 0;
+    bool hasPlain = false;
+    bool streaming = streaming_;  // but not into staging, which is read soon
     for (uint32_t i = 0; i < step.sources; ++i) {
       const uint32_t operand = step.targets + i;
-      sources_[i] = address(plan_->operandRanks[step.operand + operand],
-                            plan_->refs[segment.refs + operand], c);
+      const uint32_t rank = plan_->operandRanks[step.operand + operand];
+      sources_[i] = address(rank, plan_->refs[segment.refs + operand], c);
+      hasPlain = hasPlain || isPlain(rank, plan_->refs[segment.refs + operand]);
     }
     for (uint32_t i = 0; i < step.targets; ++i) {
       std::byte* target =
           address(plan_->operandRanks[step.operand + i], plan_->refs[segment.refs + i], c);
       if (step.sources == 1 && target == sources_[0]) continue;
+      streaming = streaming &&
+                  !isStaged(plan_->operandRanks[step.operand + i], plan_->refs[segment.refs + i]);
       targets_[static_cast<size_t>(targets++)] = target;
     }
     if (targets == 0) continue;
+    if (hasPlain) {
+      const Outcome outcome = combineRead(step, segment, targets, length * g.elementSize);
+      if (outcome != Outcome::kDone) return outcome;
+      continue;
+    }
     if (step.sources == 1 && targets == 1) {
-      reduce::copy(targets_[0], sources_[0], length * g.elementSize, streaming_);
+      reduce::copy(targets_[0], sources_[0], length * g.elementSize, streaming);
     } else {
       reduce::combine(targets_.data(), targets, sources_.data(), step.sources, length,
-                      launch_->op.dataType, launch_->op.reduceOp, streaming_);
+                      launch_->op.dataType, launch_->op.reduceOp, streaming);
     }
   }
   return Outcome::kDone;

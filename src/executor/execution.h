@@ -38,6 +38,7 @@ class Execution {
 
   void usePlan(std::shared_ptr<const plan::Plan> plan);
   Status prepare();
+  bool exceedsCache() const;
   void openAtOnce();
   bool canInline() const;
   void prefetchInlined(const Peer& peer) const;
@@ -52,6 +53,11 @@ class Execution {
   Outcome runStep(const plan::Step& step, LaneState& lane);
   Outcome stageStep(const plan::Step& step, uint64_t c);
   Outcome combineStep(const plan::Step& step, uint64_t c);
+  bool isStaged(uint32_t rank, const plan::Ref& ref) const;
+  bool isPlain(uint32_t rank, const plan::Ref& ref) const;
+  Outcome combineRead(const plan::Step& step, const plan::Segment& segment, int targets,
+                      uint64_t bytes);
+  Outcome readFrom(uint32_t rank, void* to, const void* from, uint64_t bytes);
   Outcome messageStep(const plan::Step& step, LaneState& lane);
   bool nextPiece(const plan::Step& step, LaneState& lane, uint64_t& bytes) const;
   void beginFrame(const plan::Step& step, LaneState& lane, uint64_t bytes);
@@ -93,14 +99,18 @@ class Execution {
   std::vector<uint32_t> positionOf_;  // of each step in its lane
   std::vector<void*> targets_;
   std::vector<const void*> sources_;
+  std::vector<void*> pieceTargets_;  // the same, where sources have to be read piece by piece
+  std::vector<const void*> pieces_;
   std::vector<Peer*> ringsDue_;
-  std::byte* base_ = nullptr;  // staging: two slots of {input window, output window, scratch}
+  std::vector<std::byte> room_;  // for pieces of plain memory that was read
+  std::byte* base_ = nullptr;    // staging: two slots of {input window, output window, scratch}
   uint64_t slotBytes_ = 0;
   uint64_t outputWindow_ = 0;  // offsets in a slot
   uint64_t scratch_ = 0;
   bool canInline_ = false;  // of the plan
   bool inputInlined_ = false;
   bool inputStaged_ = false;
+  bool inputPlain_ = false;  // peers in other processes read the caller's plain memory
   bool outputStaged_ = false;
   bool streaming_ = false;
   uint64_t idlePolls_ = 0;

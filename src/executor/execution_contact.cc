@@ -70,9 +70,10 @@ void Execution::publishEntries() {
     peer.entrySeen = false;
     ++peer.operations;
     transport::EntryLine& entry = peer.direct->mine->entry[peer.operations & 1];
-    const auto ref = [&](const void* p) {
+    const auto ref = [&](const void* p, bool isInput = false) {
       uint64_t offset = 0;
       if (peer.direct->sameProcess) return BufferRef::address(p);
+      if (inputPlain_ && isInput) return BufferRef::plain(p);
       return runtime::Arena::find(p, 1, &offset) != nullptr ? BufferRef::offset(offset)
                                                             : uint64_t{0};
     };
@@ -87,7 +88,7 @@ void Execution::publishEntries() {
       }
       if (user == nullptr) return 0;
       if (plan_->pairRelative) user += g.userOffset(output, shape, r, 0) * g.elementSize;
-      return ref(user) | kPresentBit;
+      return ref(user, !output) | kPresentBit;
     };
     entry.sequence = launch_->sequence;
     entry.signature = launch_->signature;
@@ -206,10 +207,6 @@ Execution::Outcome Execution::readEntry(Peer& peer) {
   const auto resolve = [&](uint64_t ref, bool& staged, bool output) -> std::byte* {
     staged = (ref & kStagedBit) != 0;
     if ((ref & kPresentBit) == 0) return nullptr;
-    if ((ref & kInlinedBit) != 0) {
-      const uint64_t place = peer.operations & 1;
-      return const_cast<std::byte*>(peer.direct->theirs->inlined[place]);
-    }
     uint64_t bytes = peer.slotBytes;
     if (!staged) {
       // What the peer's buffer holds, as far as this rank may touch it.
@@ -224,13 +221,25 @@ Execution::Outcome Execution::readEntry(Peer& peer) {
       }
       bytes = elements * g.elementSize;
     }
+    if ((ref & kInlinedBit) != 0) {
+      if (output || staged || bytes > transport::PairBoard::kInlineBytes) return nullptr;
+      return const_cast<std::byte*>(peer.direct->theirs->inlined[peer.operations & 1]);
+    }
     return peer.direct->resolve(ref & ~(kStagedBit | kPresentBit), bytes);
   };
   bool unused = false;
   peer.isInlinedFrom = (entry.input & kInlinedBit) != 0;
-  peer.input = resolve(entry.input, peer.inputStaged, false);
+  peer.plainInput = 0;
+  if ((entry.input & BufferRef::kPlainBit) != 0) {
+    // Whatever the address is: a read that does not find memory there fails.
+    peer.plainInput = entry.input & ~(BufferRef::kPlainBit | kPresentBit);
+    peer.input = reinterpret_cast<std::byte*>(peer.plainInput);
+    peer.inputStaged = false;
+  } else {
+    peer.input = resolve(entry.input, peer.inputStaged, false);
+  }
   peer.output = resolve(entry.output, peer.outputStaged, true);
-  peer.scratch = resolve(entry.scratch, unused, false);
+  peer.scratch = resolve(entry.scratch, unused, true);
   if ((entry.input != 0 && peer.input == nullptr) ||
       (entry.output != 0 && peer.output == nullptr) ||
       (entry.scratch != 0 && peer.scratch == nullptr)) {

@@ -1,8 +1,10 @@
 #include "src/executor/transfer.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "src/executor/mismatch.h"
+#include "src/executor/plain_read.h"
 #include "src/plan/op.h"
 #include "src/reduce/reduce.h"
 #include "src/runtime/arena.h"
@@ -77,7 +79,8 @@ Poll Transfer::sendDirect() {
     uint64_t offset = 0;
     const runtime::Arena* arena = runtime::Arena::find(item_.buffer, bytes_, &offset);
     const bool reachable = arena != nullptr && arena->device() == context_->device();
-    staged_ = !direct.sameProcess && !reachable;
+    const bool plain = !direct.sameProcess && !reachable && direct.readsPlain(bytes_);
+    staged_ = !direct.sameProcess && !reachable && !plain;
     const std::byte* place = item_.buffer;
     if (staged_) {
       if (lane.staging == nullptr) lane.staging = std::make_unique<Staging>(context_->device());
@@ -91,8 +94,12 @@ Poll Transfer::sendDirect() {
     entry.sequence = item_.ticket;
     entry.signature = signature();
     entry.count = item_.count;
-    entry.input = (direct.sameProcess ? BufferRef::address(place) : BufferRef::offset(offset)) |
-                  (staged_ ? kStagedBit : 0);
+    if (plain) {
+      entry.input = BufferRef::plain(place);
+    } else {
+      entry.input = (direct.sameProcess ? BufferRef::address(place) : BufferRef::offset(offset)) |
+                    (staged_ ? kStagedBit : 0);
+    }
     entry.ordinal.store(item_.ticket + 1, std::memory_order_release);
     direct.ring();
     phase_ = Phase::kData;
@@ -132,7 +139,10 @@ Poll Transfer::receiveDirect() {
       return finish(mismatch(entry.sequence, entry.signature, entry.count));
     }
     staged_ = (entry.input & kStagedBit) != 0;
-    source_ = direct.resolve(entry.input & ~kStagedBit, staged_ ? 2 * kPieceBytes : bytes_);
+    plain_ = (entry.input & BufferRef::kPlainBit) != 0;
+    source_ = plain_
+                  ? reinterpret_cast<const std::byte*>(entry.input & ~BufferRef::kPlainBit)
+                  : direct.resolve(entry.input & ~kStagedBit, staged_ ? 2 * kPieceBytes : bytes_);
     if (source_ == nullptr) {
       return finish(
           Status(HCCL_E_INTERNAL,
@@ -150,9 +160,17 @@ Poll Transfer::receiveDirect() {
       return moved ? Poll::kProgress : Poll::kIdle;
     }
     const uint64_t begin = piecesDone_ * kPieceBytes;
-    reduce::copy(item_.buffer + begin,
-                 staged_ ? source_ + (piecesDone_ & 1) * kPieceBytes : source_ + begin,
-                 std::min(kPieceBytes, bytes_ - begin), false);
+    const uint64_t now = std::min(kPieceBytes, bytes_ - begin);
+    if (plain_) {
+      const auto address = reinterpret_cast<uint64_t>(source_ + begin);
+      const int error = direct.read(item_.buffer + begin, address, now);
+      if (error == ESRCH) return Poll::kIdle;  // whoever watches the process says so
+      if (error != 0) return finish(plainReadError(item_.peer, now, address, error));
+    } else {
+      reduce::copy(item_.buffer + begin,
+                   staged_ ? source_ + (piecesDone_ & 1) * kPieceBytes : source_ + begin, now,
+                   false);
+    }
     ++piecesDone_;
     moved = true;
     if (staged_) {

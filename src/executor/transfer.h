@@ -48,6 +48,7 @@ class Transfer {
   uint64_t piecesDone_ = 0;
   uint64_t firstPiece_ = 0;  // of the direction's counter
   bool staged_ = false;
+  bool plain_ = false;                 // receive: source_ is an address of the peer's process
   const std::byte* source_ = nullptr;  // receive: the peer's buffer or staging
   transport::SendState send_;
   transport::ReceiveState receive_;

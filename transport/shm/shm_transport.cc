@@ -9,6 +9,7 @@
 #include "src/runtime/arena.h"
 #include "src/runtime/engine.h"
 #include "transport/shm/boards.h"
+#include "transport/shm/foreign_memory.h"
 #include "transport/shm/peer_memory.h"
 
 namespace hccl::transport {
@@ -19,6 +20,7 @@ struct RemotePair {
   std::shared_ptr<Board> board;
   std::shared_ptr<PeerMemory> memory;
   std::shared_ptr<PeerDoorbell> doorbell;
+  ForeignMemory plain;  // of the peer's process
 };
 
 class RemoteLink final : public DirectLink {
@@ -27,9 +29,13 @@ class RemoteLink final : public DirectLink {
     mine = pair_->board->get();
     theirs =
         reinterpret_cast<const PairBoard*>(pair_->memory->resolve(theirOffset, sizeof(PairBoard)));
+    leastPlainBytes = ForeignMemory::leastBytes();
   }
   std::byte* resolve(uint64_t ref, size_t bytes) noexcept override {
     return pair_->memory->resolve(ref, bytes);
+  }
+  int read(void* to, uint64_t address, size_t bytes) noexcept override {
+    return pair_->plain.read(to, address, bytes);
   }
   void ring() noexcept override { pair_->doorbell->ring(); }
 
@@ -94,8 +100,9 @@ class ShmSetup final : public LinkSetup {
     for (const LinkKind kind : {LinkKind::kCollective, LinkKind::kPointToPoint}) {
       links.push_back(makeLink(host_->facts().peer, kind,
                                std::make_unique<RemoteLink>(pair_, theirOffset_),
-                               fmt::format("shm: direct, device {} of process {:.8}", theirDevice_,
-                                           host_->facts().theirs.process),
+                               fmt::format("shm: direct, device {} of process {:.8}{}",
+                                           theirDevice_, host_->facts().theirs.process,
+                                           pair_->plain.isReadable() ? ", plain memory read" : ""),
                                pair_->board));
     }
     host_->finish(std::move(links));
@@ -125,6 +132,7 @@ class ShmSetup final : public LinkSetup {
         {"device", facts.device},
         {"size", arena->size()},
         {"board", pair_->board->offset()},
+        {"address", reinterpret_cast<uint64_t>(&pair_->board->get()->entry[0].slotBytes)},
         {"mark",
          mark}}.dump();
     offerFds_ = {arena->fd(), bell.pageFd, bell.eventFd};
@@ -155,6 +163,9 @@ class ShmSetup final : public LinkSetup {
     if (board == nullptr || board->entry[0].slotBytes != number("mark")) {
       return Status(HCCL_E_MEMORY, "the peer's mark was not found in its shared memory");
     }
+    pair_->plain = ForeignMemory::of(host_->facts().peerProcess, number("address"), number("mark"));
+    pair_->board->get()->readsPlain.value.store(pair_->plain.isReadable() ? 1 : 0,
+                                                std::memory_order_release);
     return Status();
   }
 

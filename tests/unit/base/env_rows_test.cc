@@ -101,6 +101,7 @@ const std::vector<Case>& cases() {
       {"HCCL_HOST_WORKERS", {"1", "64"}, {"0", "65"}},
       {"HCCL_HOST_DEVICES", {"1", "1024"}, {"0", "1025"}},
       {"HCCL_HOST_TCP_STREAMS", {"1", "16"}, {"0", "17"}},
+      {"HCCL_HOST_READ_KB", {"0", "1048576"}, {"1048577", "-1"}},
       {"HCCL_HOST_RDMA_DIRECT_KB", {"0", "1048576"}, {"1048577", "-1"}},
       {"HCCL_HOST_RDMA_FLAG_POLLING",
        {"none", "all", "mlx5_0", "mlx5_0,rxe0"},
