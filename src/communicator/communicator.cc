@@ -88,6 +88,7 @@ Status Communicator::open() {
   tasks_ = std::make_unique<executor::TaskPool>(*context_);
   const CommSettings& s = params_.settings;
   HCCL_ASSIGN_OR_RETURN(const plan::LevelClasses classes, levelClasses(params_.cluster, topology_));
+  sharesMemory_ = topology_.servers.size() == 1 && classes.inside == plan::CostClass::kShared;
   chooser_ = std::make_unique<plan::Chooser>(
       topology_, plan::Policy{s.algo, s.deterministic == 2, classes, s.algoTable});
   runtime::noteHostRanks(
@@ -186,7 +187,7 @@ Result<const Communicator::Decision*> Communicator::decide(const plan::OpDesc& o
   for (const std::string& note : chooser_->takeNotes()) HCCL_RUN_WARNING("[ALG] {}", note);
   HCCL_ASSIGN_OR_RETURN(const CachedPlan* plan, planFor(op, choice));
   decision = {op, plan, choice.chunkBytes};
-  if (decision.chunkBytes == 0) decision.chunkBytes = usualChunkBytes(topology_.servers.size());
+  if (decision.chunkBytes == 0) decision.chunkBytes = usualChunkBytes(sharesMemory_);
   return &decision;
 }
 

@@ -200,6 +200,7 @@ class Communicator {
   CommunicatorParams params_;
   plan::Topology topology_;
   std::unique_ptr<plan::Chooser> chooser_;
+  bool sharesMemory_ = false;  // all ranks do
   std::unique_ptr<transport::Links> links_;
   std::unique_ptr<executor::Context> context_;
   std::unique_ptr<executor::TaskPool> tasks_;

@@ -11,9 +11,9 @@ namespace hccl {
 namespace {
 
 // Where the choice does not say it, an iteration of the chunk grid moves at most this much of an
-// operation: less inside a server, where the staging of all its ranks is to stay in the cache.
+// operation: less where ranks share memory and the staging of all is to stay in the cache.
 constexpr uint64_t kChunkBytes = 2ULL << 20;
-constexpr uint64_t kServerChunkBytes = 1ULL << 20;
+constexpr uint64_t kSharedChunkBytes = 1ULL << 20;
 // AlltoAllV knows no size that all ranks share; its grid is that of a large operation.
 constexpr uint64_t kUnknownCount = 1ULL << 40;
 
@@ -142,8 +142,8 @@ uint64_t agreedCount(const CollectiveCall& call, uint32_t ranks) {
   }
 }
 
-uint64_t usualChunkBytes(size_t servers) {
-  return servers == 1 ? kServerChunkBytes : kChunkBytes;
+uint64_t usualChunkBytes(bool shared) {
+  return shared ? kSharedChunkBytes : kChunkBytes;
 }
 
 uint64_t agreedBytes(const plan::OpDesc& op, uint32_t ranks) {

@@ -12,8 +12,8 @@ uint64_t agreedCount(const CollectiveCall& call, uint32_t ranks);
 // Bytes of the whole operation, as the selector wants them.
 uint64_t agreedBytes(const plan::OpDesc& op, uint32_t ranks);
 
-// Of an iteration of the chunk grid, in a communicator on so many servers.
-uint64_t usualChunkBytes(size_t servers);
+// Of an iteration of the chunk grid; `shared`: all ranks share memory.
+uint64_t usualChunkBytes(bool shared);
 
 // `chunkBytes`: of an iteration of the chunk grid. Everything but the sequence
 // number; launch.plan and launch.op are set. EI0003 for buffers that overlap in a way that the

@@ -113,8 +113,12 @@ Status Execution::prepare() {
                   (plan_->outputRemote && ((varying && plan_->outputShape == BufferShape::kFull) ||
                                            !reachable(launch_->output, launch_->outputBytes)));
   const uint64_t blockBytes = g.capacity * g.elementSize;
-  outputWindow_ = inputStaged_ ? windowBlocks(plan_->inputShape) * blockBytes : 0;
-  scratch_ = outputWindow_ + (outputStaged_ ? windowBlocks(plan_->outputShape) * blockBytes : 0);
+  // One window for both where the operation may run in place: half of the staging, and its results
+  // lie where the cache has their inputs.
+  const bool isShared = inputStaged_ && plan::mayBeInPlace(launch_->op.type);
+  outputWindow_ = inputStaged_ && !isShared ? windowBlocks(plan_->inputShape) * blockBytes : 0;
+  scratch_ = outputWindow_;
+  if (outputStaged_ || isShared) scratch_ += windowBlocks(plan_->outputShape) * blockBytes;
   slotBytes_ = scratch_ + plan_->scratchBlocks * blockBytes;
   slotBytes_ = (slotBytes_ + 63) / 64 * 64;
   if (slotBytes_ > 0) HCCL_RETURN_IF_ERROR(context_.staging().reserve(2 * slotBytes_));
@@ -223,6 +227,7 @@ Execution::Outcome Execution::runStep(const Step& step, LaneState& lane) {
   switch (step.kind) {
     case StepKind::kStageIn:
     case StepKind::kStageOut:
+    case StepKind::kStageAside:
       return stageStep(step, lane.iteration);
     case StepKind::kCombine:
       return combineStep(step, lane.iteration);
@@ -254,7 +259,7 @@ std::byte* Execution::localAddress(const Ref& ref, uint64_t c) const {
       return const_cast<std::byte*>(launch_->input) +
              g.userOffset(false, plan_->inputShape, ref.block, c) * g.elementSize;
     case Buffer::kOutput:
-      if (outputStaged_) {
+      if (stagesOutput(ref.block)) {
         return slot(c) + outputWindow_ +
                g.slotOffset(plan_->outputShape, ref.block, c) * g.elementSize;
       }
@@ -285,12 +290,13 @@ std::byte* Execution::address(uint32_t rank, const Ref& ref, uint64_t c) const {
 
 bool Execution::isStaged(uint32_t rank, const Ref& ref) const {
   if (ref.buffer != Buffer::kOutput) return true;
-  return rank == plan_->rank ? outputStaged_ : context_.peer(rank).outputStaged;
+  return rank == plan_->rank ? stagesOutput(ref.block) : context_.peer(rank).outputStaged;
 }
 
 Execution::Outcome Execution::stageStep(const Step& step, uint64_t c) {
-  const bool out = step.kind == StepKind::kStageOut;
+  const bool out = step.kind != StepKind::kStageIn;
   if (out ? !outputStaged_ : !inputStaged_) return Outcome::kDone;
+  if (step.kind == StepKind::kStageAside && !launch_->outputAliasesInput) return Outcome::kDone;
   const plan::Geometry& g = launch_->geometry;
   const BufferShape shape = out ? plan_->outputShape : plan_->inputShape;
   for (uint32_t s = 0; s < step.segments; ++s) {

@@ -89,6 +89,9 @@ class Execution {
   bool contactHasData(const plan::Step& step, uint64_t c) const;
   std::byte* address(uint32_t rank, const plan::Ref& ref, uint64_t c) const;
   std::byte* localAddress(const plan::Ref& ref, uint64_t c) const;
+  bool stagesOutput(uint32_t block) const {
+    return outputStaged_ && (launch_->outputAliasesInput || plan_->outputTouched[block]);
+  }
   std::byte* slot(uint64_t c) const { return base_ + (c & 1) * slotBytes_; }
   transport::FrameHeader header(uint64_t count, uint32_t frame, uint64_t bytes) const;
 

@@ -28,16 +28,22 @@ class Lowering {
     plan_.blocks = schedule.blocks;
     plan_.vector = isVectorOp(op.type);
     plan_.pairRelative = isAllToAll(op.type) && !schedule.relays;
+    plan_.inputTouched.resize(schedule.blocks);
+    plan_.outputTouched.resize(schedule.blocks);
     shapes();
     cells_ = schedule.blocks;
   }
 
   Plan run() {
-    stage(StepKind::kStageIn);
+    const int32_t stageIn = stage(StepKind::kStageIn);
     plan_.rounds = schedule_.rounds();
     for (uint32_t round = 0; round < plan_.rounds; ++round) lowerRound(round);
     for (size_t e = 0; e < exposures_.size(); ++e) awaitClose(static_cast<int32_t>(e));
-    stage(StepKind::kStageOut);
+    evenRuns();
+    fillStage(stageIn, stagedBlocks(false, true));
+    fillStage(stage(StepKind::kStageOut), stagedBlocks(true, true));
+    const std::vector<uint32_t> aside = stagedBlocks(true, false);
+    if (mayBeAliased(op_.type) && !aside.empty()) fillStage(stage(StepKind::kStageAside), aside);
     finish();
     return std::move(builder_.plan);
   }
@@ -167,6 +173,8 @@ class Lowering {
   void noteRemote(const Ref& ref) {
     plan_.inputRemote = plan_.inputRemote || ref.buffer == Buffer::kInput;
     plan_.outputRemote = plan_.outputRemote || ref.buffer == Buffer::kOutput;
+    if (ref.buffer == Buffer::kInput) plan_.inputTouched[ref.block] = true;
+    if (ref.buffer == Buffer::kOutput) plan_.outputTouched[ref.block] = true;
   }
 
   // A direct peer's move touches this rank: make the data final, then open.
@@ -352,24 +360,61 @@ class Lowering {
 
   // ---- edges ----
 
-  // The blocks of the caller's buffers that this rank brings in or takes out.
-  std::vector<uint32_t> stagedBlocks(bool out) const {
+  // The blocks of the caller's buffer, of those that peers touch or of the others.
+  std::vector<uint32_t> stagedBlocks(bool out, bool touched) const {
     if (out ? !hasOutput_ : !hasInput_) return {};
-    const BufferShape shape = out ? plan_.outputShape : plan_.inputShape;
-    if (shape == BufferShape::kSingle) return {rank_};
+    const bool isSingle = (out ? plan_.outputShape : plan_.inputShape) == BufferShape::kSingle;
+    const std::vector<bool>& flags = out ? plan_.outputTouched : plan_.inputTouched;
     std::vector<uint32_t> blocks;
-    for (uint32_t b = 0; b < plan_.blocks; ++b) blocks.push_back(b);
+    for (uint32_t b = 0; b < plan_.blocks; ++b) {
+      if ((!isSingle || b == rank_) && flags[b] == touched) blocks.push_back(b);
+    }
     return blocks;
   }
 
-  void stage(StepKind kind) {
-    const bool out = kind == StepKind::kStageOut;
+  // A run of blocks is one range of memory: its blocks of the own output are staged together or not
+  // at all.
+  void evenRuns() {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (const Step& step : plan_.steps) {
+        for (uint32_t i = 0; i < step.segments; ++i) {
+          const Segment& segment = plan_.segmentPool[step.segment + i];
+          for (uint32_t o = 0; segment.run > 1 && o < uint32_t{step.targets} + step.sources; ++o) {
+            const Ref& ref = plan_.ref(step, i, o);
+            if (plan_.rankOf(step, o) != rank_ || ref.buffer != Buffer::kOutput) continue;
+            changed = touchTogether(ref.block, segment.run) || changed;
+          }
+        }
+      }
+    }
+  }
+
+  bool touchTogether(uint32_t first, uint32_t run) {
+    const auto begin = plan_.outputTouched.begin() + first;
+    const auto count = std::count(begin, begin + run, true);
+    if (count == 0 || count == run) return false;
+    std::fill(begin, begin + run, true);
+    return true;
+  }
+
+  // What a stage step copies is known when all rounds are lowered.
+  void fillStage(int32_t index, const std::vector<uint32_t>& blocks) {
+    Step& step = plan_.steps[static_cast<size_t>(index)];
+    const Buffer buffer = step.kind == StepKind::kStageIn ? Buffer::kInput : Buffer::kOutput;
     Move move{rank_, {rank_}, {rank_}, {}};
-    const Buffer buffer = out ? Buffer::kOutput : Buffer::kInput;
-    for (uint32_t b : stagedBlocks(out)) {
+    for (uint32_t b : blocks) {
       move.refs.push_back({buffer, b});
       move.refs.push_back({buffer, b});
     }
+    builder_.segments(step, move, [&](uint32_t s) {
+      return std::vector<Ref>{move.ref(s, 0), move.ref(s, 1)};
+    });
+  }
+
+  int32_t stage(StepKind kind) {
+    const bool out = kind != StepKind::kStageIn;
     std::set<uint32_t> deps;
     if (out) {
       for (uint32_t s = 0; s < plan_.steps.size(); ++s) {
@@ -380,15 +425,13 @@ class Lowering {
     step.kind = kind;
     step.targets = 1;
     step.sources = 1;
-    builder_.segments(step, move, [&](uint32_t s) {
-      return std::vector<Ref>{move.ref(s, 0), move.ref(s, 1)};
-    });
     const int32_t index = builder_.emit(step, {rank_, rank_}, deps);
-    if (out) return;
+    if (out) return index;
     // In place, what is staged may not be overwritten by a message before.
-    for (uint32_t b : stagedBlocks(false)) {
+    for (uint32_t b : stagedBlocks(false, false)) {
       hazards_.record({{Buffer::kInput, b}, false, true, index, -1});
     }
+    return index;
   }
 
   void finish() {
@@ -424,8 +467,8 @@ class Lowering {
 }  // namespace
 
 const char* stepName(StepKind kind) {
-  static const char* const names[] = {"StageIn", "StageOut",  "Combine", "Put",       "Take",
-                                      "Open",    "AwaitOpen", "Close",   "AwaitClose"};
+  static const char* const names[] = {"StageIn", "StageOut", "StageAside", "Combine", "Put",
+                                      "Take",    "Open",     "AwaitOpen",  "Close",   "AwaitClose"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -63,6 +63,16 @@ inline bool hasVaryingBlocks(HcclCMDType type) {
 inline bool isRooted(HcclCMDType type) {
   return type == HCCL_CMD_REDUCE || type == HCCL_CMD_BROADCAST || type == HCCL_CMD_SCATTER;
 }
+// The output may begin where an input of another size begins; it is staged then.
+inline bool mayBeAliased(HcclCMDType type) {
+  return hasVaryingBlocks(type) || type == HCCL_CMD_ALLGATHER || type == HCCL_CMD_REDUCE_SCATTER ||
+         type == HCCL_CMD_SCATTER;
+}
+// The whole output may lie where the whole input lies.
+inline bool mayBeInPlace(HcclCMDType type) {
+  return type == HCCL_CMD_ALLREDUCE || type == HCCL_CMD_REDUCE;
+}
+
 inline bool isReduction(HcclCMDType type) {
   return type == HCCL_CMD_ALLREDUCE || type == HCCL_CMD_REDUCE || type == HCCL_CMD_REDUCE_SCATTER ||
          type == HCCL_CMD_REDUCE_SCATTER_V;

@@ -15,16 +15,21 @@ namespace hccl::plan {
 
 enum class StepKind : uint8_t {
   kStageIn,  // caller's input -> input window; nothing to do when the window is the caller's buffer
-  kStageOut,   // output window -> caller's output; likewise
-  kCombine,    // targets = reduction (or copy) of the sources; operands local or directly mapped
-  kPut,        // send source operand 0 (local) to `peer`
-  kTake,       // receive from `peer` into target operand 0 (local)
-  kOpen,       // tell `peer` that it may touch this rank's buffers as its move of this round says
-  kAwaitOpen,  // wait until `peer` has said so
-  kClose,      // tell `peer` that this rank has finished with its buffers
-  kAwaitClose  // wait until `peer` has said so
+  kStageOut,    // output window -> caller's output; likewise
+  kStageAside,  // the blocks of the output that no peer touches: staged where the output lies on
+                // the input, and else written where the caller wants them
+  kCombine,     // targets = reduction (or copy) of the sources; operands local or directly mapped
+  kPut,         // send source operand 0 (local) to `peer`
+  kTake,        // receive from `peer` into target operand 0 (local)
+  kOpen,        // tell `peer` that it may touch this rank's buffers as its move of this round says
+  kAwaitOpen,   // wait until `peer` has said so
+  kClose,       // tell `peer` that this rank has finished with its buffers
+  kAwaitClose   // wait until `peer` has said so
 };
 const char* stepName(StepKind kind);
+inline bool isStage(StepKind kind) {
+  return kind == StepKind::kStageIn || kind == StepKind::kStageOut || kind == StepKind::kStageAside;
+}
 
 // A run of consecutive blocks with the same relation between all operands.
 struct Segment {
@@ -63,6 +68,8 @@ struct Plan {
   BufferShape outputShape = BufferShape::kFull;
   bool inputRemote = false;  // directly linked peers touch the input window
   bool outputRemote = false;
+  std::vector<bool> inputTouched;  // by directly linked peers; a flag a block
+  std::vector<bool> outputTouched;
   bool pairRelative = false;   // AlltoAll: a peer is told the place of its own block only
   uint32_t scratchBlocks = 0;  // staging blocks besides the windows: partial results, then cells
   uint16_t lanes =

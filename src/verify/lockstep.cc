@@ -47,9 +47,7 @@ class Lockstep {
 
  private:
   // A StageOut waits for every message, which is the end of all lanes: nothing to remember.
-  static uint32_t waits(const Step& step) {
-    return step.kind == StepKind::kStageOut ? 0 : step.deps;
-  }
+  static uint32_t waits(const Step& step) { return plan::isStage(step.kind) ? 0 : step.deps; }
 
   void runStep(uint32_t s) {
     const Step& step = plan_.steps[s];

@@ -98,6 +98,7 @@ Machine::Outcome Machine::runStep(uint32_t r, uint32_t index, Lane& lane) {
   switch (step.kind) {
     case StepKind::kStageIn:
     case StepKind::kStageOut:
+    case StepKind::kStageAside:
       return stage(r, index, lane.iteration);
     case StepKind::kCombine:
       return combine(r, index, lane.iteration);

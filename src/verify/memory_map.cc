@@ -84,14 +84,18 @@ MemoryMap::MemoryMap(const World& world, Placement placement)
       layout.input.begin = layout.output.begin = 0;
       layout.output.space = kInputSpace;
     }
+    layout.aliased = aliased;
     layout.inputStaged =
         p.inputRemote && ((varying && p.inputShape == BufferShape::kFull) || staged);
     layout.outputStaged =
         aliased || (p.outputRemote && ((varying && p.outputShape == BufferShape::kFull) || staged));
+    const bool isShared = layout.inputStaged && plan::mayBeInPlace(world.op.type);
     layout.outputWindow =
-        layout.inputStaged ? windowBlocks(p.inputShape, p.blocks) * g.capacity : 0;
-    layout.scratch = layout.outputWindow +
-                     (layout.outputStaged ? windowBlocks(p.outputShape, p.blocks) * g.capacity : 0);
+        layout.inputStaged && !isShared ? windowBlocks(p.inputShape, p.blocks) * g.capacity : 0;
+    layout.scratch = layout.outputWindow;
+    if (layout.outputStaged || isShared) {
+      layout.scratch += windowBlocks(p.outputShape, p.blocks) * g.capacity;
+    }
     layout.slotElements = layout.scratch + p.scratchBlocks * g.capacity;
   }
 }
@@ -148,8 +152,10 @@ Place MemoryMap::operand(uint32_t rank, uint32_t owner, const plan::Ref& ref, ui
   const bool output = ref.buffer == Buffer::kOutput;
   if (owner == rank) {
     // A rank reads its own input where the caller left it.
-    return output && layout.outputStaged ? window(rank, true, ref.block, length, c)
-                                         : user(rank, output, ref.block, length, c);
+    const bool isStaged =
+        output && layout.outputStaged && (layout.aliased || mine.outputTouched[ref.block]);
+    return isStaged ? window(rank, true, ref.block, length, c)
+                    : user(rank, output, ref.block, length, c);
   }
   // A peer's AlltoAll windows are known from the place of this rank's own block on.
   const Plan& theirs = world_.plans[owner];

@@ -53,6 +53,8 @@ class MemoryMap {
   bool staged(uint32_t rank, bool output) const {
     return output ? layouts_[rank].outputStaged : layouts_[rank].inputStaged;
   }
+  // The output lies on the input: all of it is staged.
+  bool aliased(uint32_t rank) const { return layouts_[rank].aliased; }
   bool present(uint32_t rank, bool output) const {
     return output ? layouts_[rank].hasOutput : layouts_[rank].hasInput;
   }
@@ -70,6 +72,7 @@ class MemoryMap {
     bool hasInput = true;
     bool hasOutput = true;
     bool inputStaged = false;
+    bool aliased = false;
     bool outputStaged = false;
     Place input;  // the caller's buffers
     Place output;

@@ -155,6 +155,7 @@ class Simulation {
     switch (step.kind) {
       case StepKind::kStageIn:
       case StepKind::kStageOut:
+      case StepKind::kStageAside:
         break;  // windows are the caller's memory
       case StepKind::kCombine:
         end += combineSeconds(r, step, size);

@@ -62,15 +62,17 @@ void StepReader::forCombine(uint32_t rank, const plan::Step& step, const plan::S
 
 template <typename Visit>
 void StepReader::forAccesses(uint32_t rank, const plan::Step& step, uint64_t c, Visit visit) const {
-  const bool out = step.kind == plan::StepKind::kStageOut;
+  const bool out = step.kind != plan::StepKind::kStageIn;
   for (uint32_t i = 0; i < step.segments; ++i) {
     const plan::Segment& s = segment(rank, step, i);
     const uint64_t elements = length(rank, s, c);
     if (elements == 0) continue;
     switch (step.kind) {
       case plan::StepKind::kStageIn:
-      case plan::StepKind::kStageOut: {
+      case plan::StepKind::kStageOut:
+      case plan::StepKind::kStageAside: {
         if (!map_.staged(rank, out)) return;
+        if (step.kind == plan::StepKind::kStageAside && !map_.aliased(rank)) return;
         const uint32_t block = world_.plans[rank].refs[s.refs].block;
         const Place user = map_.user(rank, out, block, elements, c);
         const Place window = map_.window(rank, out, block, elements, c);

@@ -221,7 +221,7 @@ std::vector<Touch> difference(const World& world, const World& mutant, const Mut
   }
   std::vector<Touch> differ = uncovered(before, after);
   const StepKind kind = world.plans[m.rank].steps[m.step].kind;
-  if (kind == StepKind::kStageIn || kind == StepKind::kStageOut) return differ;
+  if (plan::isStage(kind)) return differ;
   const std::vector<Touch> more = uncovered(after, before);
   differ.insert(differ.end(), more.begin(), more.end());
   return differ;
@@ -243,49 +243,71 @@ void forOthers(const World& world, const MemoryMap& map, const Mutation& m, cons
   }
 }
 
-bool differsWhereNobodyLooks(const World& world, const World& mutant, const Mutation& m) {
-  return inEveryPlacement(world, [&](const MemoryMap& map, verify::Placement placement) {
-    bool seen = false;
-    for (const Touch& place : difference(world, mutant, m, map, placement)) {
-      forOthers(world, map, m, place, [&](const Step&, const Touch&) { seen = true; });
-    }
-    return !seen;
-  });
+// What excuses a mutant in one placement.
+using Excuse = bool (*)(const World&, const World&, const Mutation&, const MemoryMap&,
+                        verify::Placement);
+
+bool differsWhereNobodyLooks(const World& world, const World& mutant, const Mutation& m,
+                             const MemoryMap& map, verify::Placement placement) {
+  bool seen = false;
+  for (const Touch& place : difference(world, mutant, m, map, placement)) {
+    forOthers(world, map, m, place, [&](const Step&, const Touch&) { seen = true; });
+  }
+  return !seen;
 }
 
 // What is written differently is written again, in a later round, before anybody reads it.
-bool writtenAgain(const World& world, const World& mutant, const Mutation& m) {
-  return inEveryPlacement(world, [&](const MemoryMap& map, verify::Placement placement) {
-    const uint32_t round = world.plans[m.rank].steps[m.step].round;
-    for (const Touch& place : difference(world, mutant, m, map, placement)) {
-      uint32_t again = UINT32_MAX;
-      uint32_t read = UINT32_MAX;
-      forOthers(world, map, m, place, [&](const Step& step, const Touch& touch) {
-        if (step.round <= round) return;
-        uint32_t& first = touch.write ? again : read;
-        first = std::min<uint32_t>(first, step.round);
-      });
-      if (again == UINT32_MAX || read <= again) return false;
-    }
-    return true;
-  });
+bool writtenAgain(const World& world, const World& mutant, const Mutation& m, const MemoryMap& map,
+                  verify::Placement placement) {
+  const uint32_t round = world.plans[m.rank].steps[m.step].round;
+  for (const Touch& place : difference(world, mutant, m, map, placement)) {
+    uint32_t again = UINT32_MAX;
+    uint32_t read = UINT32_MAX;
+    forOthers(world, map, m, place, [&](const Step& step, const Touch& touch) {
+      if (step.round <= round) return;
+      uint32_t& first = touch.write ? again : read;
+      first = std::min<uint32_t>(first, step.round);
+    });
+    if (again == UINT32_MAX || read <= again) return false;
+  }
+  return true;
 }
 
 // A copy into a place that other steps write in the same iteration, too: in the order of the plan
 // the last of them counts, and what it writes there is the result.
-bool writtenByOthers(const World& world, const World& mutant, const Mutation& m) {
+bool writtenByOthers(const World& world, const World& mutant, const Mutation& m,
+                     const MemoryMap& map, verify::Placement placement) {
   const Step& copy = world.plans[m.rank].steps[m.step];
   if (copy.kind != StepKind::kCombine || copy.sources != 1) return false;
-  return inEveryPlacement(world, [&](const MemoryMap& map, verify::Placement placement) {
-    for (const Touch& place : difference(world, mutant, m, map, placement)) {
-      std::vector<Touch> writes;
-      forOthers(world, map, m, place, [&](const Step&, const Touch& touch) {
-        if (touch.write) writes.push_back(touch);
-      });
-      if (!uncovered({place}, writes).empty()) return false;
+  for (const Touch& place : difference(world, mutant, m, map, placement)) {
+    std::vector<Touch> writes;
+    forOthers(world, map, m, place, [&](const Step&, const Touch& touch) {
+      if (touch.write) writes.push_back(touch);
+    });
+    if (!uncovered({place}, writes).empty()) return false;
+  }
+  return true;
+}
+
+// The reason that holds in all placements, or that each placement has one of its own.
+std::string excuse(const World& world, const World& mutant, const Mutation& m) {
+  static constexpr std::pair<Excuse, const char*> kExcuses[] = {
+      {differsWhereNobodyLooks, "differs in memory that nobody else touches"},
+      {writtenAgain, "differs in what a later round writes before it is read"},
+      {writtenByOthers, "copies where other steps copy, too"}};
+  for (const auto& [holds, reason] : kExcuses) {
+    if (inEveryPlacement(world, [&, check = holds](const MemoryMap& map, verify::Placement p) {
+          return check(world, mutant, m, map, p);
+        })) {
+      return reason;
     }
-    return true;
+  }
+  const bool each = inEveryPlacement(world, [&](const MemoryMap& map, verify::Placement p) {
+    return std::any_of(std::begin(kExcuses), std::end(kExcuses),
+                       [&](const auto& one) { return one.first(world, mutant, m, map, p); });
   });
+  return each ? "differs in what nobody reads before it is written, in other ways by placement"
+              : "";
 }
 
 }  // namespace
@@ -305,12 +327,7 @@ std::string equivalence(const World& world, const World& mutant, const Mutation&
   }
   if (m.change != Change::kDropStep && touchesTheSame(world, mutant, m))
     return "touches the same memory";
-  if (differsWhereNobodyLooks(world, mutant, m))
-    return "differs in memory that nobody else touches";
-  if (writtenAgain(world, mutant, m))
-    return "differs in what a later round writes before it is read";
-  if (writtenByOthers(world, mutant, m)) return "copies where other steps copy, too";
-  return {};
+  return excuse(world, mutant, m);
 }
 
 }  // namespace hccl::test

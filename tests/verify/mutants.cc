@@ -6,6 +6,7 @@
 
 namespace hccl::test {
 
+using plan::isStage;
 using plan::Plan;
 using plan::Step;
 using plan::StepKind;
@@ -14,10 +15,7 @@ namespace {
 
 bool isData(StepKind kind) {
   return kind == StepKind::kCombine || kind == StepKind::kPut || kind == StepKind::kTake ||
-         kind == StepKind::kStageIn || kind == StepKind::kStageOut;
-}
-bool isStage(StepKind kind) {
-  return kind == StepKind::kStageIn || kind == StepKind::kStageOut;
+         plan::isStage(kind);
 }
 
 void replaceDeps(Plan& plan, const std::vector<std::vector<uint32_t>>& deps) {

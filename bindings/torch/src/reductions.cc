@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bounce.h"
 #include "launch.h"
 
 namespace hccl_torch {
@@ -23,44 +22,6 @@ void copyFlat(const at::Tensor& to, const at::Tensor& from) {
     std::memcpy(to.data_ptr(), from.data_ptr(), to.nbytes());
   } else {
     to.view(-1).copy_(from.view(-1));
-  }
-}
-
-// What HCCL gets for an operation in place: the tensor itself, or a copy of that type or in device
-// memory.
-at::Tensor onTheWire(const at::Tensor& flat, at::ScalarType type) {
-  const at::NoGradGuard plainMemory;
-  const at::Tensor copy = BouncePool::instance().borrow(flat, type);
-  if (!copy.defined()) return flat.to(type);
-  copyFlat(copy, flat);
-  return copy;
-}
-
-// Larger blocks are reduced in pieces, by all ranks alike: what copies and sums a piece finds it in
-// the cache.
-constexpr int64_t kWholeBytes = int64_t{2} << 20;
-constexpr int64_t kPieceBytes = int64_t{512} << 10;
-
-// Enqueues the AllReduce of `flat` piece by piece, each by way of `slot` where that is defined.
-void allReducePieces(const Reduction& plan, const at::Tensor& flat, const at::Tensor& slot,
-                     HcclComm comm, aclrtStream stream) {
-  const auto elementSize = static_cast<int64_t>(flat.element_size());
-  const int64_t piece = kPieceBytes / elementSize;
-  for (int64_t begin = 0; begin < flat.numel(); begin += piece) {
-    const int64_t count = std::min(piece, flat.numel() - begin);
-    const auto bytes = static_cast<size_t>(count * elementSize);
-    void* const place = static_cast<char*>(flat.data_ptr()) + begin * elementSize;
-    void* const at = slot.defined() ? slot.data_ptr() : place;
-    if (slot.defined()) {
-      check(aclrtMemcpyAsync(at, bytes, place, bytes, ACL_MEMCPY_HOST_TO_DEVICE, stream),
-            "aclrtMemcpyAsync");
-    }
-    check(HcclAllReduce(at, at, count * plan.perElement, plan.type, plan.op, comm, stream),
-          "HcclAllReduce");
-    if (slot.defined()) {
-      check(aclrtMemcpyAsync(place, bytes, at, bytes, ACL_MEMCPY_DEVICE_TO_HOST, stream),
-            "aclrtMemcpyAsync");
-    }
   }
 }
 
@@ -84,25 +45,8 @@ WorkPtr ProcessGroupHccl::reduceAll(const Call& call, const Tensors& tensors, c1
                 "HcclAllGather");
         });
   }
-  const auto wireBytes = static_cast<int64_t>(block.elements() * c10::elementSize(plan.wire));
-  if (wireBytes > kWholeBytes) {
-    const at::NoGradGuard plainMemory;
-    const at::Tensor wire = block.flat().to(plan.wire);
-    const auto piece = static_cast<int64_t>(kPieceBytes / wire.element_size());
-    const at::Tensor slot =
-        BouncePool::instance().borrow(wire.view(-1).narrow(0, 0, piece), plan.wire);
-    return launch(
-        call, tensors, tensors, {block.flat(), wire, slot},
-        [plan, block, wire, size = size_] {
-          copyFlat(block.flat(), wire);
-          plan.finish(block.flat(), size);
-          block.unpack();
-        },
-        [&](HcclComm comm, aclrtStream stream) {
-          allReducePieces(plan, wire, slot, comm, stream);
-        });
-  }
-  const at::Tensor wire = onTheWire(block.flat(), plan.wire);
+  const at::NoGradGuard plainMemory;
+  const at::Tensor wire = block.flat().to(plan.wire);  // the tensor itself, or a copy of that type
   return launch(
       call, tensors, tensors, {block.flat(), wire},
       [plan, block, wire, size = size_] {

@@ -137,7 +137,7 @@ Status FakeWorld::prepare(uint32_t rank, const CollectiveCall& call, const plan:
   }));
   launch.op = op;
   launch.sequence = sequence;
-  return fillLaunch(call, rank, ranks_, bufferBytes_, usualChunkBytes(1), launch);
+  return fillLaunch(call, rank, ranks_, bufferBytes_, usualChunkBytes(true), launch);
 }
 
 std::string FakeWorld::run(const std::vector<CollectiveCall>& calls, const plan::Topology& topology,
