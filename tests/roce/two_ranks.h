@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/clock.h"
 #include "tests/roce/rdma_facts.h"
 #include "tests/unit/transport/rank_process.h"
 #include "transport/rdma/queue_set.h"
@@ -37,6 +38,24 @@ class RoceLoad : public ::testing::Test {
   Link* link(uint32_t end) {
     return ranks_[end].commands().links()->find(1 - end, LinkKind::kCollective);
   }
+  // One frame from end 0 to end 1.
+  void carry(const std::byte* from, std::byte* to, size_t bytes) {
+    SendState send;
+    send.header.sequence = ++sequence_;
+    send.header.bytes = bytes;
+    send.data = from;
+    ReceiveState receive;
+    receive.expected = send.header;
+    receive.data = to;
+    bool sent = false, received = false;
+    const Deadline deadline = Deadline::after(60);
+    while (!(sent && received) && !deadline.expired()) {
+      sent = sent || link(0)->message->send(send) == Io::kDone;
+      received = received || link(1)->message->receive(receive) == Io::kDone;
+    }
+    ASSERT_TRUE(sent && received) << bytes;
+  }
+  uint64_t sequence_ = 0;  // of the latest frame
   roce::DeviceFacts facts_;
   LocalRank ranks_[2];
 };

@@ -12,13 +12,11 @@ namespace {
 struct Candidate {
   PortChoice choice;
   bool sameFamily = false;
-  bool near = false;
 };
 
 struct Search {
   VerbsApi* verbs;
   const IpAddress& wanted;
-  int numaNode;
   std::vector<Candidate> candidates = {};
   std::string notes = {};     // why ports were passed over
   std::string downPort = {};  // the one that has the wanted address
@@ -54,7 +52,6 @@ void Search::lookAtPort(ibv_context* context, uint8_t port, const std::string& d
     candidate.choice = {context, port, entry.gid_index, address, attributes.active_mtu,
                         device,  same};
     candidate.sameFamily = address.family() == wanted.family();
-    candidate.near = numaNode >= 0 && verbs->numaNode(context) == numaNode;
     if (same && !found) {
       found = true;
       exact = candidate.choice;
@@ -67,6 +64,18 @@ void Search::lookAtPort(ibv_context* context, uint8_t port, const std::string& d
   } else if (!active) {
     note(fmt::format("{} port {} is down", device, port));
   }
+}
+
+// Of those of the wanted family, if there are any. The topology is read only where it decides.
+PortChoice nearest(VerbsApi* verbs, const std::vector<Candidate>& candidates) {
+  if (candidates.size() == 1) return candidates.front().choice;
+  const auto rank = [&](const Candidate& candidate) {
+    return std::make_pair(candidate.sameFamily, verbs->nearness(candidate.choice.context));
+  };
+  const auto best =
+      std::max_element(candidates.begin(), candidates.end(),
+                       [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return best->choice;
 }
 
 }  // namespace
@@ -89,7 +98,7 @@ int mtuBytes(ibv_mtu mtu) {
   return 128 << static_cast<int>(mtu);
 }
 
-Result<PortChoice> choosePort(VerbsApi* verbs, const IpAddress& wanted, int numaNode) {
+Result<PortChoice> choosePort(VerbsApi* verbs, const IpAddress& wanted) {
   if (!verbs->hasDevices()) return Status(HCCL_E_NOT_FOUND, "no RDMA device");
   const auto contexts = verbs->devices();
   if (contexts.empty()) {
@@ -98,7 +107,7 @@ Result<PortChoice> choosePort(VerbsApi* verbs, const IpAddress& wanted, int numa
                               "/dev/infiniband/rdma_cm there, and may this user open them?",
                               errno == 0 ? "none is there" : std::strerror(errno)));
   }
-  Search search{verbs, wanted, numaNode};
+  Search search{verbs, wanted};
   for (ibv_context* context : contexts) {
     const std::string device = verbs->deviceName(context);
     ibv_device_attr attributes{};
@@ -117,19 +126,15 @@ Result<PortChoice> choosePort(VerbsApi* verbs, const IpAddress& wanted, int numa
                                               search.downPort, wanted.toString()));
   }
   if (search.candidates.empty()) return Status(HCCL_E_NOT_FOUND, search.notes);
-  const auto best = std::max_element(
-      search.candidates.begin(), search.candidates.end(), [](const auto& a, const auto& b) {
-        return std::make_pair(a.sameFamily, a.near) < std::make_pair(b.sameFamily, b.near);
-      });
-  return best->choice;
+  return nearest(verbs, search.candidates);
 }
 
 Result<std::vector<PortChoice>> choosePorts(VerbsApi* verbs, const IpAddress& wanted,
-                                            const std::vector<IpAddress>& more, int numaNode) {
-  HCCL_ASSIGN_OR_RETURN(const PortChoice first, choosePort(verbs, wanted, numaNode));
+                                            const std::vector<IpAddress>& more) {
+  HCCL_ASSIGN_OR_RETURN(const PortChoice first, choosePort(verbs, wanted));
   std::vector<PortChoice> ports = {first};
   for (const IpAddress& address : more) {
-    const auto choice = choosePort(verbs, address, numaNode);
+    const auto choice = choosePort(verbs, address);
     if (!choice.isOk() || !choice->exact) continue;
     const bool known = std::any_of(ports.begin(), ports.end(), [&](const PortChoice& other) {
       return other.context == choice->context && other.port == choice->port;

@@ -25,15 +25,15 @@ IpAddress addressOfGid(const ibv_gid& gid);
 int mtuBytes(ibv_mtu mtu);
 
 // The active port with a RoCEv2 GID equal to `wanted`; when no device has that address, an active
-// one with a RoCEv2 GID that is not link-local, of the same family if possible, near `numaNode` if
-// that is known. The status says why there is none; HCCL_E_NETWORK when the port of `wanted` is
-// down.
-Result<PortChoice> choosePort(VerbsApi* verbs, const IpAddress& wanted, int numaNode);
+// one with a RoCEv2 GID that is not link-local, of the same family if possible, on the device
+// nearest to this process' processors. The status says why there is none; HCCL_E_NETWORK when the
+// port of `wanted` is down.
+Result<PortChoice> choosePort(VerbsApi* verbs, const IpAddress& wanted);
 
 // A port for each network card of a rank: the one of `wanted`, then those that have exactly one of
 // the `more` addresses and are no port that was chosen before.
 Result<std::vector<PortChoice>> choosePorts(VerbsApi* verbs, const IpAddress& wanted,
-                                            const std::vector<IpAddress>& more, int numaNode);
+                                            const std::vector<IpAddress>& more);
 
 // Whether the port still has the chosen GID and is active (after an event of the device).
 Status checkPort(VerbsApi* verbs, const PortChoice& choice);

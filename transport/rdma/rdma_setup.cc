@@ -53,8 +53,7 @@ Status RdmaSetup::prepare() {
     HCCL_ASSIGN_OR_RETURN(tools_.agent, CmAgent::instance());
   }
   const Card& mine = host_->facts().mine;
-  HCCL_ASSIGN_OR_RETURN(auto ports,
-                        choosePorts(tools_.verbs, mine.tcp.ip, mine.more, tools_.numaNode));
+  HCCL_ASSIGN_OR_RETURN(auto ports, choosePorts(tools_.verbs, mine.tcp.ip, mine.more));
   if (ports.size() > kMaxRails) ports.resize(kMaxRails);
   for (PortChoice& port : ports) {
     RailFacts& rail = rails_.emplace_back();

@@ -42,7 +42,6 @@ struct SetupTools {
   std::vector<std::string> flagDevices;  // those that may use flags; "all": each
   QpPortConfig ports;
   double timeoutSeconds = 20;  // of the whole attempt
-  int numaNode = -1;
 };
 
 class RdmaSetup final : public LinkSetup {

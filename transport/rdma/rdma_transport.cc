@@ -1,12 +1,8 @@
 #include "transport/rdma/rdma_transport.h"
 
 #include <fmt/core.h>
-#include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <string>
 
@@ -28,30 +24,6 @@ using rdma::SetupTools;
 
 constexpr double kLongestAttempt = 20;  // seconds; then the pair goes on with TCP
 
-// The NUMA node of a processor that this process may run on; -1 when it may run on several nodes or
-// the kernel does not tell.
-int ownNumaNode() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (::sched_getaffinity(::getpid(), sizeof mask, &mask) != 0) return -1;
-  int node = -1;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &mask)) continue;
-    std::error_code error;
-    const auto folder = std::filesystem::directory_iterator(
-        fmt::format("/sys/devices/system/cpu/cpu{}", cpu), error);
-    if (error) return -1;
-    for (const auto& entry : folder) {
-      const std::string name = entry.path().filename();
-      if (name.rfind("node", 0) != 0) continue;
-      const int found = std::atoi(name.c_str() + 4);
-      if (node >= 0 && node != found) return -1;
-      node = found;
-    }
-  }
-  return node;
-}
-
 void logChoiceOnce(const Result<PortChoice>& choice) {
   static std::once_flag once;
   std::call_once(once, [&] {
@@ -62,7 +34,8 @@ void logChoiceOnce(const Result<PortChoice>& choice) {
     HCCL_RUN_INFO("RDMA device {} port {}: address {} (GID index {}), path MTU {}, {}",
                   choice->device, choice->port, choice->address.toString(), choice->gidIndex,
                   mtuBytes(choice->mtu),
-                  choice->exact ? "which is the rank's own" : "as no device has the rank's own");
+                  choice->exact ? "which is the rank's own"
+                                : "as no device has the rank's own; the nearest one");
   });
 }
 
@@ -76,7 +49,7 @@ class RdmaTransport final : public TransportClass {
     if (facts.mine.sameKernel(facts.theirs) && transportAllowed(facts.transports, "shm")) {
       return "inside a server only with HCCL_INTRA_ROCE_ENABLE=1";
     }
-    const auto choice = choosePort(realVerbs(), facts.mine.tcp.ip, ownNumaNode());
+    const auto choice = choosePort(realVerbs(), facts.mine.tcp.ip);
     logChoiceOnce(choice);
     return choice.isOk() ? "" : choice.status().text();
   }
@@ -86,7 +59,6 @@ class RdmaTransport final : public TransportClass {
     tools.verbs = realVerbs();
     tools.deviceThread = host->thread();
     tools.shape = proposedShape();
-    tools.numaNode = ownNumaNode();
     if (const auto env = environment(); env.isOk()) {
       const Environment& e = **env;
       tools.settings.trafficClass = static_cast<uint8_t>(e.rdmaTrafficClass);

@@ -5,9 +5,9 @@
 #include <netinet/in.h>
 
 #include <cerrno>
-#include <fstream>
 
 #include "transport/control_thread.h"
+#include "transport/rdma/nearness.h"
 
 namespace hccl::transport::rdma {
 namespace {
@@ -47,11 +47,7 @@ class RealVerbs final : public VerbsApi {
     return ibv_get_device_name(context->device);
   }
 
-  int numaNode(ibv_context* context) override {
-    std::ifstream file(std::string(context->device->ibdev_path) + "/device/numa_node");
-    int node = -1;
-    return file >> node ? node : -1;
-  }
+  int nearness(ibv_context* context) override { return nearnessHere(deviceName(context)); }
 
   int queryDevice(ibv_context* context, ibv_device_attr* attributes) override {
     return ibv_query_device(context, attributes);

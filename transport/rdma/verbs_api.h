@@ -21,8 +21,8 @@ class VerbsApi {
   // there is none.
   virtual std::vector<ibv_context*> devices() = 0;
   virtual std::string deviceName(ibv_context* context) = 0;
-  // From sysfs; -1 unknown.
-  virtual int numaNode(ibv_context* context) = 0;
+  // How near it is to this process' processors: the more the nearer, -1 unknown (nearness.h).
+  virtual int nearness(ibv_context* context) = 0;
 
   // errno values.
   virtual int queryDevice(ibv_context* context, ibv_device_attr* attributes) = 0;

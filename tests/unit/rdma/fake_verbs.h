@@ -32,7 +32,7 @@ struct FakeDevice {
   ibv_context context{};
   std::string name;
   std::vector<FakePort> ports;
-  int numaNode = -1;
+  int nearness = -1;
   int maxQpWr = 4096, maxCqe = 100000;
   uint32_t vendor = 0x02c9;
   std::deque<ibv_async_event> events;
@@ -107,7 +107,10 @@ class FakeVerbs final : public VerbsApi {
   bool hasDevices() override { return !devices_.empty(); }
   std::vector<ibv_context*> devices() override;
   std::string deviceName(ibv_context* context) override { return of(context)->name; }
-  int numaNode(ibv_context* context) override { return of(context)->numaNode; }
+  int nearness(ibv_context* context) override {
+    ++calls["nearness"];
+    return of(context)->nearness;
+  }
   int queryDevice(ibv_context* context, ibv_device_attr* attributes) override;
   int queryPort(ibv_context* context, uint8_t port, ibv_port_attr* attributes) override;
   int queryGid(ibv_context* context, uint32_t port, uint32_t index, ibv_gid_entry* entry) override;

@@ -147,9 +147,8 @@ TEST_F(RailsTest, TheSecondPortsFailureNamesItsAddresses) {
 }
 
 TEST_F(RailsTest, AddressesWithoutAPortOfTheirOwnAreLeftOut) {
-  const auto ports =
-      choosePorts(&verbs_, ip("10.0.0.1"),
-                  {ip("10.9.9.9"), ip("10.0.0.2"), ip("10.1.0.1"), ip("10.1.0.2")}, -1);
+  const auto ports = choosePorts(&verbs_, ip("10.0.0.1"),
+                                 {ip("10.9.9.9"), ip("10.0.0.2"), ip("10.1.0.1"), ip("10.1.0.2")});
   ASSERT_TRUE(ports.isOk());
   ASSERT_EQ(ports->size(), 2u);
   EXPECT_EQ((*ports)[0].address, ip("10.0.0.1"));
