@@ -22,6 +22,9 @@
 
 namespace hccl::transport {
 
+// Of the communicator's name and members; equal for all communicators made alike.
+Digest baseId(const LinksConfig& config);
+
 class LinksCore : public std::enable_shared_from_this<LinksCore> {
  public:
   // HCCL_E_PARA when the configuration is broken.
