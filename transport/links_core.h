@@ -111,6 +111,7 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
   Status startPeer(uint32_t peer, LinkKind kind, Deadline deadline);
   bool isOver(uint32_t peer, bool hasLink) const;
   void setAborted(const Status& cause);
+  Links::Failure failureCallback();
   std::vector<MessageLink*> messageLinks();
   bool end(uint32_t peer, const Status& status, bool inOrder);
   Status missing(const std::vector<uint32_t>& peers, LinkKind kind, double seconds);
@@ -133,6 +134,7 @@ class LinksCore : public std::enable_shared_from_this<LinksCore> {
 
   std::map<uint32_t, std::unique_ptr<Pair>> pairs_;  // control thread only
   bool closed_ = false;                              // control thread only
+  bool hasSpread_ = false;  // the first cause, to the peers; control thread only
   Heartbeat heartbeat_;
 };
 

@@ -40,15 +40,21 @@ bool LinksCore::end(uint32_t peer, const Status& status, bool inOrder) {
 
 void LinksCore::peerFailed(uint32_t peer, const Status& status) {
   if (!end(peer, status, false)) return;
-  setAborted(status);
   HCCL_ERROR("[TaskExecStage][RunFailed]{}", status.text());
-  Links::Failure callback;
-  {
-    std::lock_guard lock(mutex_);
-    callback = failure_;
-  }
-  if (callback) callback(peer, status);
-  runtime::Engine::instance().wake();
+  // The peers hear of it first: this rank's program may end at once when it gets the error, and
+  // whoever sees only that would name this rank.
+  abort(status);
+  auto thread = ControlThread::instance();
+  if (!thread.isOk()) return;
+  (*thread)->post([self = shared_from_this(), peer, status] {
+    if (const Links::Failure callback = self->failureCallback()) callback(peer, status);
+    runtime::Engine::instance().wake();
+  });
+}
+
+Links::Failure LinksCore::failureCallback() {
+  std::lock_guard lock(mutex_);
+  return failure_;
 }
 
 void LinksCore::peerLeft(uint32_t peer) {
@@ -85,11 +91,8 @@ bool LinksCore::hasChannel(uint32_t peer) const {
 }
 
 void LinksCore::peerAborted(uint32_t peer, const Status& cause) {
-  Links::Failure callback;
-  {
-    std::lock_guard lock(mutex_);
-    callback = failure_;
-  }
+  // At once, before the reporter's farewell is read.
+  const Links::Failure callback = failureCallback();
   setAborted(cause);
   if (!callback) return;
   // The text speaks of the reporter's operation; without its name it would read as our own.
@@ -157,7 +160,7 @@ void LinksCore::abort(const Status& cause) {
   auto thread = ControlThread::instance();
   if (!thread.isOk()) return;
   (*thread)->post([self = shared_from_this(), cause] {
-    if (self->closed_) return;
+    if (self->closed_ || std::exchange(self->hasSpread_, true)) return;
     for (const auto& sibling : Registry::instance().siblings(*self)) {
       sibling->peerAborted(self->rank(), cause);
     }

@@ -27,6 +27,8 @@ def worker(pipe, function, rank, size):
             info = pipe.recv()
         with hccl4py.Communicator(info, size, rank) as comm:
             pipe.send((True, function(comm)))
+            if function in HASTY:
+                os._exit(0)
     except BaseException:  # noqa: BLE001  whatever it is, the parent shall show it
         pipe.send((False, traceback.format_exc()))
 
@@ -213,6 +215,20 @@ def until_error(comm):
         return error.culprit, error.ei, time.monotonic() - begin
 
 
+def broadcasts_until_error(comm):
+    """Ranks 1 and 3 have no link to rank 2: they hear of its end from rank 0, which ends, too."""
+    if comm.rank == 2:
+        for _ in range(100):
+            comm.broadcast(np.ones(4), 0)
+        os.kill(os.getpid(), signal.SIGKILL)
+    try:
+        while True:
+            comm.broadcast(np.ones(4), 0)
+    except hccl4py.HcclError as error:
+        return error.culprit
+
+
+HASTY = (broadcasts_until_error,)
 CASES = (collectives, uneven, messages, parts_of_communicators, requests, mistakes)
 
 
@@ -221,6 +237,11 @@ class Hccl4py(unittest.TestCase):
         for culprit, ei, _ in [r for r in run(4, until_error, victim=2) if r is not None]:
             self.assertEqual(culprit, 2)
             self.assertIsNotNone(ei)
+
+    def test_a_killed_rank_is_named_by_who_hears_of_it(self):
+        for _ in range(3):
+            culprits = run(4, broadcasts_until_error, victim=2)
+            self.assertEqual(culprits, [2, 2, None, 2])
 
 
 def _add(case, size):
