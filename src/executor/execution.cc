@@ -334,7 +334,8 @@ Execution::Outcome Execution::combineStep(const Step& step, uint64_t c) {
     for (uint32_t i = 0; i < step.targets; ++i) {
       std::byte* target =
           address(plan_->operandRanks[step.operand + i], plan_->refs[segment.refs + i], c);
-      if (step.sources == 1 && target == sources_[0]) continue;
+      // An address of another process is no place here.
+      if (step.sources == 1 && !hasPlain && target == sources_[0]) continue;
       streaming = streaming &&
                   !isStaged(plan_->operandRanks[step.operand + i], plan_->refs[segment.refs + i]);
       targets_[static_cast<size_t>(targets++)] = target;
